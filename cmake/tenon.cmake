@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# tenon_module(NAME SOURCES a.cpp ... DEPS ir ...): one folder, one static library tenon_NAME.
+# tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
+
+find_package(fmt REQUIRED)
+find_package(Threads REQUIRED)
+
+add_library(tenon_options INTERFACE)
+target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
+
+function(tenon_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  add_library(tenon_${name} STATIC ${ARG_SOURCES})
+  list(TRANSFORM ARG_DEPS PREPEND tenon_)
+  target_link_libraries(tenon_${name} PUBLIC tenon_options fmt::fmt ${ARG_DEPS} PRIVATE ${ARG_LIBS})
+endfunction()
+
+function(tenon_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS;LABELS;ARGS" ${ARGN})
+  find_package(GTest REQUIRED)
+  add_executable(${name}_test ${ARG_SOURCES})
+  list(TRANSFORM ARG_DEPS PREPEND tenon_)
+  target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gtest_main)
+  target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_test(NAME ${name} COMMAND ${name}_test ${ARG_ARGS})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()

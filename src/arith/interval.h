@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Integer intervals, both ends included, and what is known about variables.
+//
+//   Ranges r; r.bind(i, {0, 15});
+//   interval_of(i * 4 + 2, r)  ==  {2, 62}
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+
+#include "ir/ir.h"
+
+namespace tenon::arith {
+
+struct Interval {
+  static constexpr int64_t kMinusInf = std::numeric_limits<int64_t>::min();
+  static constexpr int64_t kPlusInf = std::numeric_limits<int64_t>::max();
+  int64_t lo = kMinusInf;
+  int64_t hi = kPlusInf;
+  bool bounded() const { return lo != kMinusInf && hi != kPlusInf; }
+  bool is_point() const { return lo == hi; }
+  bool operator==(const Interval&) const = default;
+};
+
+// Rounds towards minus infinity; b > 0. The only floor division in the code base.
+constexpr int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && ((a < 0) != (b < 0)) ? 1 : 0); }
+constexpr int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
+
+class Ranges {
+ public:
+  void bind(const ir::Var& v, Interval r) { map_[v.node()] = r; }
+  void bind(const ir::VarNode* v, Interval r) { map_[v] = r; }
+  void unbind(const ir::VarNode* v) { map_.erase(v); }
+  Interval of(const ir::VarNode* v) const {
+    auto it = map_.find(v);
+    return it == map_.end() ? Interval{} : it->second;
+  }
+
+ private:
+  std::unordered_map<const ir::VarNode*, Interval> map_;
+};
+
+// Sound: contains every value that `e` (a scalar integer, or each lane of a vector) can take.
+// Terms that cancel are seen: interval_of(i*4 + j - i*4) is j's.
+Interval interval_of(const ir::Expr& e, const Ranges& ranges);
+
+}  // namespace tenon::arith

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loop IR: immutable expressions and statements behind cheap handles.
+//
+// What programs mean (the contract that the interpreter defines and every backend keeps):
+// - Index expressions are i64 and never overflow. Other integers wrap (two's complement).
+// - kDiv is float division, or integer division that truncates. kFloorDiv and kFloorMod are for
+//   integers and round towards minus infinity; by a positive constant they are always defined.
+// - Select evaluates its condition first and then only the chosen side, lane by lane: a load on the
+//   side not chosen is not performed. kAnd and kOr on bool likewise stop early.
+// - f16 and bf16 arithmetic is done in f32 and rounded after each operation.
+// - A backend may contract a*b+c into one fused multiply-add and nothing else; sums keep their order,
+//   except inside VectorReduce, whose order is free.
+// - kMin and kMax of floats: if either side is NaN the result is unspecified (either operand).
+// - Distinct buffers never overlap. A Load or Store outside its buffer is a bug.
+// - A parallel or thread-bound loop's iterations touch no element that another one writes, except
+//   shared-scope buffers with a Barrier between the write and the read.
+// - Identity is the handle: `same_as` means unchanged. Names are for people.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/dtype.h"
+#include "ir/fwd.h"
+#include "support/check.h"
+#include "support/ref.h"
+
+namespace tenon::ir {
+
+enum class ExprKind : uint8_t {
+#define TENON_EXPR(Name) k##Name,
+#define TENON_STMT(Name)
+#include "ir/nodes.def"
+};
+
+enum class StmtKind : uint8_t {
+#define TENON_EXPR(Name)
+#define TENON_STMT(Name) k##Name,
+#include "ir/nodes.def"
+};
+
+struct ExprNode : RefCounted {
+  ExprKind kind;
+  DType dtype;
+  ExprNode(ExprKind k, DType t) : kind(k), dtype(t) {}
+};
+
+struct StmtNode : RefCounted {
+  StmtKind kind;
+  explicit StmtNode(StmtKind k) : kind(k) {}
+};
+
+class Expr : public Ref<ExprNode> {
+ public:
+  using Ref::Ref;
+  Expr(int64_t index_constant);  // NOLINT(google-explicit-constructor): an i64 IntImm
+  Expr(int index_constant) : Expr(static_cast<int64_t>(index_constant)) {}  // NOLINT
+  ExprKind kind() const { return get()->kind; }
+  DType dtype() const { return get()->dtype; }
+  template <class T>
+  const T* as() const {
+    return defined() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
+  }
+};
+
+class Stmt : public Ref<StmtNode> {
+ public:
+  using Ref::Ref;
+  StmtKind kind() const { return get()->kind; }
+  template <class T>
+  const T* as() const {
+    return defined() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
+  }
+};
+
+// ---- variables and buffers -------------------------------------------------------------------
+
+struct VarNode : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kVarNode;
+  std::string name;
+  VarNode(std::string n, DType t) : ExprNode(kKind, t), name(std::move(n)) {}
+};
+
+// A variable is its node's address; two variables may share a name.
+class Var : public Expr {
+ public:
+  Var() = default;
+  explicit Var(std::string name, DType t = kI64) : Expr(new VarNode(std::move(name), t)) {}
+  explicit Var(const VarNode* node) : Expr(node) {}
+  const VarNode* node() const { return static_cast<const VarNode*>(get()); }
+  const std::string& name() const { return node()->name; }
+};
+
+enum class Scope : uint8_t {
+  kGlobal,    // parameters and workspace
+  kShared,    // one copy per GPU block
+  kLocal,     // one copy per thread: a small array on the stack
+  kRegister,  // one copy per thread; every index is constant once loops are unrolled
+};
+
+struct BufferNode : RefCounted {
+  std::string name;
+  DType dtype;                   // scalar
+  std::vector<int64_t> shape;    // every extent >= 1; rank 0 holds one element
+  std::vector<int64_t> strides;  // in elements, row-major unless storage_align padded a dimension
+  Scope scope = Scope::kGlobal;
+  int64_t elements() const;      // storage: highest offset + 1
+};
+
+class Buffer : public Ref<BufferNode> {
+ public:
+  using Ref::Ref;
+  static Buffer make(std::string name, DType dtype, std::vector<int64_t> shape,
+                     Scope scope = Scope::kGlobal);
+  static Buffer make_strided(std::string name, DType dtype, std::vector<int64_t> shape,
+                             std::vector<int64_t> strides, Scope scope);
+  const std::string& name() const { return get()->name; }
+  DType dtype() const { return get()->dtype; }
+  const std::vector<int64_t>& shape() const { return get()->shape; }
+  size_t rank() const { return get()->shape.size(); }
+};
+
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape);
+
+// ---- expressions -----------------------------------------------------------------------------
+
+struct IntImm : ExprNode {  // integers of every width, and bool
+  static constexpr ExprKind kKind = ExprKind::kIntImm;
+  int64_t value;
+  IntImm(DType t, int64_t v) : ExprNode(kKind, t), value(v) {}
+};
+
+struct FloatImm : ExprNode {  // the value is already rounded to dtype
+  static constexpr ExprKind kKind = ExprKind::kFloatImm;
+  double value;
+  FloatImm(DType t, double v) : ExprNode(kKind, t), value(v) {}
+};
+
+// Between any two types of equal lanes. Float to integer truncates and saturates (NaN gives 0);
+// to bool is `!= 0`.
+struct Cast : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kCast;
+  Expr value;
+  Cast(DType t, Expr v) : ExprNode(kKind, t), value(std::move(v)) {}
+};
+
+enum class UnaryOp : uint8_t { kNot, kNeg, kBitNot };  // kNot: bool only
+
+struct Unary : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kUnary;
+  UnaryOp op;
+  Expr a;
+  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x.dtype()), op(o), a(std::move(x)) {}
+};
+
+enum class BinaryOp : uint8_t {
+  kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax,
+  kEq, kNe, kLt, kLe,      // result: bool of the same lanes
+  kAnd, kOr,               // bool only
+  kBitAnd, kBitOr, kBitXor, kShl, kShr,  // integers; kShr is arithmetic when signed
+};
+bool is_comparison(BinaryOp op);
+
+struct Binary : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kBinary;
+  BinaryOp op;
+  Expr a, b;  // equal dtypes
+  Binary(BinaryOp o, Expr x, Expr y);
+};
+
+struct Select : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kSelect;
+  Expr condition, on_true, on_false;
+  Select(Expr c, Expr t, Expr f)
+      : ExprNode(kKind, t.dtype()), condition(std::move(c)), on_true(std::move(t)), on_false(std::move(f)) {}
+};
+
+// buffer[indices], one index per dimension (or a single flat offset after flatten). At most one index
+// is a vector; the result has its lanes. Where `predicate` (bool, same lanes; may be undefined =
+// always) is false nothing is read and the value is 0.
+struct Load : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kLoad;
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr predicate;
+  Load(Buffer b, std::vector<Expr> i, Expr p);
+};
+
+enum class Intrinsic : uint8_t {
+  kExp, kLog, kTanh, kErf, kSigmoid, kSqrt, kRsqrt, kPow, kAbs, kFloor, kCeil, kRound /*half to even*/,
+  kTrunc, kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh, kIsNan, kIsInf,
+  kFma /*a*b+c, one rounding*/,
+};
+int arity(Intrinsic fn);
+std::string_view to_string(Intrinsic fn);  // "exp", "tanh", ...
+std::optional<Intrinsic> parse_intrinsic(std::string_view name);
+
+// Element-wise mathematics; kIsNan and kIsInf give bool, the others keep the type of their arguments.
+struct Call : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kCall;
+  Intrinsic fn;
+  std::vector<Expr> args;
+  Call(Intrinsic f, std::vector<Expr> a);
+};
+
+struct Ramp : ExprNode {  // base, base + stride, base + 2*stride, ...
+  static constexpr ExprKind kKind = ExprKind::kRamp;
+  Expr base, stride;
+  Ramp(Expr b, Expr s, int lanes)
+      : ExprNode(kKind, b.dtype().with_lanes(lanes)), base(std::move(b)), stride(std::move(s)) {}
+};
+
+struct Broadcast : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kBroadcast;
+  Expr value;
+  Broadcast(Expr v, int lanes) : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
+};
+
+// All lanes of `value` combined into a scalar by kAdd, kMul, kMin, kMax, kAnd or kOr, in any order.
+struct VectorReduce : ExprNode {
+  static constexpr ExprKind kKind = ExprKind::kVectorReduce;
+  BinaryOp op;
+  Expr value;
+  VectorReduce(BinaryOp o, Expr v) : ExprNode(kKind, v.dtype().scalar()), op(o), value(std::move(v)) {}
+};
+
+// ---- statements ------------------------------------------------------------------------------
+
+enum class ForKind : uint8_t { kSerial, kParallel, kVectorized, kUnrolled, kThread };
+
+enum class ThreadTag : uint8_t {
+  kNone, kBlockX, kBlockY, kBlockZ, kThreadX, kThreadY, kThreadZ, kVThread,
+};
+
+// for var in [min, min + extent). Vectorised and unrolled loops have constant extents.
+struct For : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kFor;
+  Var var;
+  Expr min, extent;
+  ForKind loop_kind;
+  ThreadTag tag;
+  Stmt body;
+  For(Var v, Expr m, Expr e, ForKind k, Stmt b, ThreadTag t = ThreadTag::kNone)
+      : StmtNode(kKind), var(std::move(v)), min(std::move(m)), extent(std::move(e)), loop_kind(k), tag(t), body(std::move(b)) {}
+};
+
+// buffer[indices] = value, only in lanes where `predicate` (may be undefined) holds.
+struct Store : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kStore;
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Expr value;
+  Expr predicate;
+  Store(Buffer b, std::vector<Expr> i, Expr v, Expr p = Expr())
+      : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)), value(std::move(v)), predicate(std::move(p)) {}
+};
+
+struct If : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kIf;
+  Expr condition;  // scalar bool
+  Stmt then_case, else_case;  // else_case may be undefined
+  If(Expr c, Stmt t, Stmt e = Stmt())
+      : StmtNode(kKind), condition(std::move(c)), then_case(std::move(t)), else_case(std::move(e)) {}
+};
+
+struct Block : StmtNode {  // in order; an empty block does nothing
+  static constexpr StmtKind kKind = StmtKind::kBlock;
+  std::vector<Stmt> stmts;
+  explicit Block(std::vector<Stmt> s) : StmtNode(kKind), stmts(std::move(s)) {}
+};
+
+struct Allocate : StmtNode {  // `buffer` exists inside `body`, contents unspecified at entry
+  static constexpr StmtKind kKind = StmtKind::kAllocate;
+  Buffer buffer;
+  Stmt body;
+  Allocate(Buffer b, Stmt s) : StmtNode(kKind), buffer(std::move(b)), body(std::move(s)) {}
+};
+
+struct Barrier : StmtNode {  // all threads of the block have reached this point
+  static constexpr StmtKind kKind = StmtKind::kBarrier;
+  Barrier() : StmtNode(kKind) {}
+};
+
+struct Prefetch : StmtNode {  // a hint; no effect on values, may name an element outside the buffer
+  static constexpr StmtKind kKind = StmtKind::kPrefetch;
+  Buffer buffer;
+  std::vector<Expr> indices;
+  Prefetch(Buffer b, std::vector<Expr> i) : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)) {}
+};
+
+// A whole kernel. Parameters are global buffers in calling order: inputs, then outputs.
+struct Function {
+  std::string name;
+  std::vector<Buffer> params;
+  size_t num_inputs = 0;
+  Stmt body;
+};
+
+}  // namespace tenon::ir

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each stage of lowering may contain. verify() throws InternalError naming the offence.
+#pragma once
+
+#include "ir/ir.h"
+
+namespace tenon::ir {
+
+enum class Dialect : uint8_t {
+  kLoops,    // multi-dimensional accesses, all loop kinds, no vectors, no predicates
+  kVectors,  // kLoops plus vector values and predicates; no kVectorized loop
+  kFlat,     // one index per access, no kVectorized or kUnrolled loop: what backends take
+};
+
+// Always: variables are bound before use and bound once, buffers are parameters or allocated around
+// their use, types and lanes agree, extents are i64, thread tags only on kThread loops, no parallel
+// loop inside a parallel loop.
+void verify(const Function& f, Dialect dialect);
+
+}  // namespace tenon::ir

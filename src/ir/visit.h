@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walking and rewriting. One-offs take lambdas; a class is only for state shared by several cases.
+//
+//   visit(stmt, [&](const Expr& e) { if (e.as<Load>()) ++loads; });
+//   Stmt t = substitute(stmt, {{i.node(), 4}});
+//
+// A Mutator rebuilds a node only when a child changed; otherwise the same handle comes back. Override
+// `mutate(const Expr&)` or `mutate(const Stmt&)` for the kinds of interest and call `descend` for the
+// rest. Rebuilding goes through build.h, so trivial folding happens on the way.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <unordered_map>
+
+#include "ir/ir.h"
+
+namespace tenon::ir {
+
+class Mutator {
+ public:
+  virtual ~Mutator() = default;
+  virtual Expr mutate(const Expr& e) { return descend(e); }
+  virtual Stmt mutate(const Stmt& s) { return descend(s); }
+
+ protected:
+  // Rebuilds with mutated children.
+  Expr descend(const Expr& e);
+  Stmt descend(const Stmt& s);
+};
+
+// Pre-order over expressions, including those inside statements. Undefined handles are skipped.
+void visit(const Expr& e, const std::function<void(const Expr&)>& fn);
+void visit(const Stmt& s, const std::function<void(const Expr&)>& on_expr);
+void visit(const Stmt& s, const std::function<void(const Stmt&)>& on_stmt);
+// The direct children, in order; undefined ones skipped.
+void for_each_child(const Expr& e, const std::function<void(const Expr&)>& fn);
+
+// Post-order rewriting: `fn` sees each node after its children were rewritten and returns its
+// replacement (or the node itself).
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& fn);
+Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
+             const std::function<Stmt(const Stmt&)>& on_stmt = nullptr);
+
+using VarMap = std::unordered_map<const VarNode*, Expr>;
+Expr substitute(const Expr& e, const VarMap& map);
+Stmt substitute(const Stmt& s, const VarMap& map);
+
+bool uses_var(const Expr& e, const VarNode* v);
+bool uses_var(const Stmt& s, const VarNode* v);
+
+}  // namespace tenon::ir
