@@ -6,7 +6,7 @@ find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
 
 add_library(tenon_options INTERFACE)
-target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
 
 function(tenon_module name)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What generated kernels need from their surroundings: a way to run a loop on several threads. A kernel is
+ *   void kernel(void* const* params, void* workspace, const tenon_runtime* rt);
+ * It calls nothing else but libm. Any thread pool can stand behind tenon_runtime. */
+#ifndef TENON_RUNTIME_H
+#define TENON_RUNTIME_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Runs iterations [begin, end) of a parallel loop. */
+typedef void (*tenon_body)(void* closure, int64_t begin, int64_t end);
+
+typedef struct tenon_runtime {
+  /* Calls body on disjoint ranges that cover [0, n), from up to `threads` threads, and returns when all
+   * are done. Called from one thread at a time per tenon_runtime. */
+  void (*parallel)(const struct tenon_runtime* rt, tenon_body body, void* closure, int64_t n);
+  void* pool;
+  int32_t threads;
+} tenon_runtime;
+
+typedef void (*tenon_kernel)(void* const* params, void* workspace, const tenon_runtime* rt);
+
+/* The pool that comes with tenon: threads - 1 workers pinned to cores, which spin briefly and then sleep.
+ * The calling thread takes the first share. threads >= 1; NULL when threads cannot be started. */
+const tenon_runtime* tenon_runtime_create(int32_t threads);
+void tenon_runtime_destroy(const tenon_runtime* rt);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
