@@ -52,8 +52,8 @@ class CheckFailure {
 }  // namespace detail
 }  // namespace tenon
 
-#define TENON_CHECK(condition)                 \
-  if (condition) [[likely]] {                  \
+#define TENON_CHECK(condition)                       \
+  if (condition) [[likely]] {                        \
   } else /* NOLINT(readability-else-after-return) */ \
     ::tenon::detail::CheckFailure(__FILE__, __LINE__, #condition)
 

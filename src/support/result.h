@@ -46,14 +46,19 @@ class [[nodiscard]] Result {
   T&& operator*() && { return std::move(value()); }
   const T* operator->() const { return &value(); }
   const T& value() const {
-    TENON_CHECK(v_.index() == 0) << "value of a refused Result: " << illegal_name(std::get<1>(v_).code);
+    TENON_CHECK(v_.index() == 0) << "value of a refused Result: "
+                                 << illegal_name(std::get<1>(v_).code);
     return std::get<0>(v_);
   }
   T& value() {
-    TENON_CHECK(v_.index() == 0) << "value of a refused Result: " << illegal_name(std::get<1>(v_).code);
+    TENON_CHECK(v_.index() == 0) << "value of a refused Result: "
+                                 << illegal_name(std::get<1>(v_).code);
     return std::get<0>(v_);
   }
-  const Illegal& illegal() const { return std::get<1>(v_); }
+  const Illegal& illegal() const {
+    TENON_CHECK(v_.index() == 1) << "no refusal in this Result";
+    return std::get<1>(v_);
+  }
 
  private:
   std::variant<T, Illegal> v_;
@@ -65,7 +70,10 @@ class [[nodiscard]] Result<void> {
   Result() = default;
   Result(Illegal why) : why_(why) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return !why_.has_value(); }
-  const Illegal& illegal() const { return *why_; }
+  const Illegal& illegal() const {
+    TENON_CHECK(why_.has_value()) << "no refusal in this Result";
+    return *why_;
+  }
 
  private:
   std::optional<Illegal> why_;
@@ -73,8 +81,8 @@ class [[nodiscard]] Result<void> {
 
 }  // namespace tenon
 
-#define TENON_TRY(expression)                                  \
-  do {                                                         \
+#define TENON_TRY(expression)                                    \
+  do {                                                           \
     if (auto tenon_try_result = (expression); !tenon_try_result) \
-      return tenon_try_result.illegal();                       \
+      return tenon_try_result.illegal();                         \
   } while (false)

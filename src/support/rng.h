@@ -21,7 +21,10 @@ class Rng {
   // Uniform in [lo, hi], both ends included.
   int64_t between(int64_t lo, int64_t hi) {
     TENON_CHECK(lo <= hi) << lo << ".." << hi;
-    return lo + static_cast<int64_t>(next() % static_cast<uint64_t>(hi - lo + 1));
+    // In unsigned arithmetic: hi - lo may not fit into int64_t. A span of 0 means all 2^64 values.
+    const uint64_t span = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1;
+    const uint64_t offset = span == 0 ? next() : next() % span;
+    return static_cast<int64_t>(static_cast<uint64_t>(lo) + offset);
   }
   double unit() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
   bool chance(double p) { return unit() < p; }

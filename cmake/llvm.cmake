@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# tenon_link_llvm(TARGET component ...): gives one target LLVM's headers (as SYSTEM) and libraries.
+# Only src/backend/llvm may call it.
+#
+#   tenon_module(backend SOURCES ... DEPS ir arith target support)
+#   tenon_link_llvm(tenon_backend core orcjit passes x86 aarch64)
+
+function(tenon_link_llvm target)
+  find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+  target_include_directories(${target} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+  separate_arguments(definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
+  target_compile_definitions(${target} PRIVATE ${definitions})
+  if(TENON_STATIC_LLVM)
+    # Debian's LLVMSupport names shared libraries; Z3 is only for clang's analyser.
+    set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES
+                                                 "rt;dl;m;libz.a;libzstd.a;LLVMDemangle")
+    llvm_map_components_to_libnames(libraries ${ARGN})
+    target_link_libraries(${target} PRIVATE ${libraries})
+  else()
+    target_link_libraries(${target} PRIVATE LLVM)
+  endif()
+endfunction()
