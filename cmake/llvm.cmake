@@ -3,10 +3,11 @@
 # Only src/backend/llvm may call it.
 #
 #   tenon_module(backend SOURCES ... DEPS ir arith target support)
-#   tenon_link_llvm(tenon_backend core orcjit passes x86 aarch64)
+#   tenon_link_llvm(tenon_backend core orcjit passes X86 AArch64)
 
 function(tenon_link_llvm target)
-  find_package(LLVM 19 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+  set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # tests and tools link the target from other folders
+  find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
   target_include_directories(${target} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   separate_arguments(definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
   target_compile_definitions(${target} PRIVATE ${definitions})
