@@ -53,4 +53,11 @@ float bf16_to_f32(uint16_t v);
 uint16_t f32_to_f16(float v);
 float f16_to_f32(uint16_t v);
 
+// An integer (or bool) of type t as an int64_t: sign- or zero-extended; u64 keeps its bit pattern.
+int64_t wrap_int(DType t, int64_t v);
+int64_t lowest_int(DType t);
+int64_t highest_int(DType t);
+// The nearest value of a float type, by way of f32 for the 16-bit types.
+double round_to(DType t, double v);
+
 }  // namespace tenon::ir

@@ -5,6 +5,7 @@
 // Barrier in between is reported; a parallel loop's iterations may not touch what another one wrote.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -40,7 +41,7 @@ class Array {
   std::vector<std::byte> data_;
 };
 
-// Expression evaluation with variables bound; loads read from `memory`.
+// The value of a scalar expression without loads, with variables bound.
 Scalar eval(const Expr& scalar_expr, const std::map<const VarNode*, int64_t>& env);
 
 // Runs `f` on arrays that match f.params in order and element count; outputs are overwritten in place.

@@ -17,7 +17,12 @@
 // - Identity is the handle: `same_as` means unchanged. Names are for people.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "ir/dtype.h"
@@ -53,14 +58,20 @@ struct StmtNode : RefCounted {
 class Expr : public Ref<ExprNode> {
  public:
   using Ref::Ref;
-  Expr(int64_t index_constant);  // NOLINT(google-explicit-constructor): an i64 IntImm
-  Expr(int index_constant) : Expr(static_cast<int64_t>(index_constant)) {}  // NOLINT
+  // An i64 IntImm, so that `i * 16 + 1` reads as it should.
+  template <std::integral T>
+    requires(!std::same_as<T, bool>)
+  Expr(T index_constant)  // NOLINT(google-explicit-constructor)
+      : Expr(index_imm(static_cast<int64_t>(index_constant))) {}
   ExprKind kind() const { return get()->kind; }
   DType dtype() const { return get()->dtype; }
   template <class T>
   const T* as() const {
     return defined() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
   }
+
+ private:
+  static const ExprNode* index_imm(int64_t v);
 };
 
 class Stmt : public Ref<StmtNode> {
@@ -160,6 +171,7 @@ enum class BinaryOp : uint8_t {
   kBitAnd, kBitOr, kBitXor, kShl, kShr,  // integers; kShr is arithmetic when signed
 };
 bool is_comparison(BinaryOp op);
+std::string_view to_string(BinaryOp op);  // "+", "//", "min", "and", ...
 
 struct Binary : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kBinary;
@@ -175,8 +187,8 @@ struct Select : ExprNode {
       : ExprNode(kKind, t.dtype()), condition(std::move(c)), on_true(std::move(t)), on_false(std::move(f)) {}
 };
 
-// buffer[indices], one index per dimension (or a single flat offset after flatten). At most one index
-// is a vector; the result has its lanes. Where `predicate` (bool, same lanes; may be undefined =
+// buffer[indices], one index per dimension (or a single flat offset after flatten). Indices that are
+// vectors have the same lanes, and so does the result; a scalar index then serves every lane. Where `predicate` (bool, same lanes; may be undefined =
 // always) is false nothing is read and the value is 0.
 struct Load : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kLoad;

@@ -9,12 +9,10 @@
 // rest. Rebuilding goes through build.h, so trivial folding happens on the way.
 #pragma once
 
-#include <functional>
-#include <map>
-#include <span>
 #include <unordered_map>
 
 #include "ir/ir.h"
+#include "support/function_ref.h"
 
 namespace tenon::ir {
 
@@ -25,23 +23,23 @@ class Mutator {
   virtual Stmt mutate(const Stmt& s) { return descend(s); }
 
  protected:
-  // Rebuilds with mutated children.
+  // Rebuilds with mutated children; keeps buffers, loop variables, kinds and tags.
   Expr descend(const Expr& e);
   Stmt descend(const Stmt& s);
 };
 
 // Pre-order over expressions, including those inside statements. Undefined handles are skipped.
-void visit(const Expr& e, const std::function<void(const Expr&)>& fn);
-void visit(const Stmt& s, const std::function<void(const Expr&)>& on_expr);
-void visit(const Stmt& s, const std::function<void(const Stmt&)>& on_stmt);
+void visit(const Expr& e, FunctionRef<void(const Expr&)> fn);
+void visit(const Stmt& s, FunctionRef<void(const Expr&)> on_expr);
+void visit(const Stmt& s, FunctionRef<void(const Stmt&)> on_stmt);
 // The direct children, in order; undefined ones skipped.
-void for_each_child(const Expr& e, const std::function<void(const Expr&)>& fn);
+void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> fn);
 
 // Post-order rewriting: `fn` sees each node after its children were rewritten and returns its
 // replacement (or the node itself).
-Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& fn);
-Stmt rewrite(const Stmt& s, const std::function<Expr(const Expr&)>& on_expr,
-             const std::function<Stmt(const Stmt&)>& on_stmt = nullptr);
+Expr rewrite(const Expr& e, FunctionRef<Expr(const Expr&)> fn);
+Stmt rewrite(const Stmt& s, FunctionRef<Expr(const Expr&)> on_expr,
+             FunctionRef<Stmt(const Stmt&)> on_stmt = nullptr);
 
 using VarMap = std::unordered_map<const VarNode*, Expr>;
 Expr substitute(const Expr& e, const VarMap& map);
