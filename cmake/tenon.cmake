@@ -22,6 +22,8 @@ if(TENON_SANITIZE)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
+add_custom_target(unit_tests) # what ./dev test builds again with sanitizers
+
 function(tenon_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
   add_library(tenon_${name} STATIC ${ARG_SOURCES})
@@ -40,5 +42,9 @@ function(tenon_test name)
     set(ARG_LABELS unit)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test ${ARG_ARGS})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}")
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 ENVIRONMENT
+                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml")
+  if("unit" IN_LIST ARG_LABELS)
+    add_dependencies(unit_tests ${name}_test)
+  endif()
 endfunction()
