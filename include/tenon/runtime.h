@@ -24,8 +24,13 @@ typedef struct tenon_runtime {
 
 typedef void (*tenon_kernel)(void* const* params, void* workspace, const tenon_runtime* rt);
 
-/* The pool that comes with tenon: threads - 1 workers pinned to cores, which spin briefly and then sleep.
- * The calling thread takes the first share. threads >= 1; NULL when threads cannot be started. */
+/* The pool that comes with tenon: threads - 1 workers pinned to CPUs of the caller's affinity mask (one per
+ * physical core first), which spin briefly and then sleep. The calling thread takes the first share and is
+ * never moved. threads >= 1; NULL when threads cannot be started.
+ * Each thread gets one contiguous range; fewer threads take part when n < threads.
+ * A call made inside a body, or while another thread's call is running, runs all of [0, n) on its own thread.
+ * More threads than CPUs work, unpinned and without spinning. A body must not throw: the process would end.
+ * The child of a fork() must create its own. */
 const tenon_runtime* tenon_runtime_create(int32_t threads);
 void tenon_runtime_destroy(const tenon_runtime* rt);
 

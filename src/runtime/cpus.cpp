@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/cpus.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+namespace tenon::runtime {
+namespace {
+
+int read_number(const char*& at) {
+  int value = 0;
+  for (; *at >= '0' && *at <= '9' && value < kMaxCpus; ++at) {
+    value = value * 10 + (*at - '0');
+  }
+  return value;
+}
+
+// Removes from `set` every CPU of the list "0-3,8,10-11\n".
+void remove_listed(const char* at, cpu_set_t& set) {
+  while (*at >= '0' && *at <= '9') {
+    const int first = read_number(at);
+    int last = first;
+    if (*at == '-') {
+      last = read_number(++at);
+    }
+    for (int cpu = first; cpu <= last && cpu < kMaxCpus; ++cpu) {
+      CPU_CLR(static_cast<unsigned>(cpu), &set);
+    }
+    at += *at == ',' ? 1 : 0;
+  }
+}
+
+// Without the file (containers, other kernels) each CPU counts as a core of its own.
+void remove_siblings(int cpu, cpu_set_t& set) {
+  CPU_CLR(static_cast<unsigned>(cpu), &set);
+  char path[96];
+  snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return;
+  }
+  char text[256];
+  const auto length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length > 0) {
+    text[length] = 0;
+    remove_listed(text, set);
+  }
+}
+
+void take(CpuList& list, int cpu, cpu_set_t& left) {
+  list.cpus[list.count++] = cpu;
+  CPU_CLR(static_cast<unsigned>(cpu), &left);
+}
+
+}  // namespace
+
+CpuList usable_cpus() {
+  CpuList list;
+  cpu_set_t left;
+  if (sched_getaffinity(0, sizeof left, &left) != 0) {
+    return list;
+  }
+  cpu_set_t cores = left;  // shrinks by a whole core at a time
+  const int here = sched_getcpu();
+  if (here >= 0 && here < kMaxCpus && CPU_ISSET(static_cast<unsigned>(here), &left)) {
+    take(list, here, left);
+    remove_siblings(here, cores);
+  }
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &cores)) {
+      take(list, cpu, left);
+      remove_siblings(cpu, cores);
+    }
+  }
+  for (int cpu = 0; cpu < kMaxCpus; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &left)) {
+      take(list, cpu, left);
+    }
+  }
+  return list;
+}
+
+}  // namespace tenon::runtime

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CPUs a pool may use, in the order in which it should take them.
+#pragma once
+
+namespace tenon::runtime {
+
+inline constexpr int kMaxCpus = 1024;
+
+struct CpuList {
+  int count = 0;  // 0: unknown, do not pin
+  int cpus[kMaxCpus];
+};
+
+// The CPUs in the calling thread's affinity mask: its current one first, then one per physical core, then
+// the other hardware threads of those cores.
+//   2 cores of 2 threads {0,2} {1,3}, called on 2   =>   2 1 0 3
+CpuList usable_cpus();
+
+}  // namespace tenon::runtime

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "tenon/runtime.h"
+
+namespace {
+
+struct Destroy {
+  void operator()(const tenon_runtime* rt) const { tenon_runtime_destroy(rt); }
+};
+using Runtime = std::unique_ptr<const tenon_runtime, Destroy>;
+
+Runtime make(int32_t threads) { return Runtime(tenon_runtime_create(threads)); }
+
+template <class F>
+void parallel(const Runtime& rt, int64_t n, F body) {
+  rt->parallel(
+      rt.get(), [](void* f, int64_t begin, int64_t end) { (*static_cast<F*>(f))(begin, end); },
+      &body, n);
+}
+
+struct Range {
+  int64_t begin, end;
+};
+
+// The ranges of one region, in order of begin.
+std::vector<Range> ranges(const Runtime& rt, int64_t n) {
+  std::mutex guard;
+  std::vector<Range> out;
+  parallel(rt, n, [&](int64_t begin, int64_t end) {
+    const std::lock_guard lock(guard);
+    out.push_back({begin, end});
+  });
+  std::sort(out.begin(), out.end(), [](Range a, Range b) { return a.begin < b.begin; });
+  return out;
+}
+
+// Like parallel, but the caller's share ends only when every other share has begun, so that no worker's share
+// falls to the caller.
+template <class F>
+void parallel_all_awake(const Runtime& rt, F body) {
+  std::atomic<int32_t> arrived{0};
+  parallel(rt, rt->threads, [&](int64_t begin, int64_t end) {
+    body(begin, end);
+    ++arrived;
+    while (begin == 0 && arrived < rt->threads) {
+      std::this_thread::yield();
+    }
+  });
+}
+
+void sleep_us(int64_t us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
+
+class PoolOfThreads : public testing::TestWithParam<int32_t> {};
+
+TEST_P(PoolOfThreads, RangesCoverOnceAreContiguousAndBalanced) {
+  const int32_t threads = GetParam();
+  const Runtime rt = make(threads);
+  ASSERT_NE(rt, nullptr);
+  EXPECT_EQ(rt->threads, threads);
+  const int64_t huge = std::numeric_limits<int64_t>::max();
+  for (const int64_t n :
+       {int64_t{0}, int64_t{1}, int64_t{2}, int64_t{threads} - 1, int64_t{threads},
+        int64_t{threads} + 1, int64_t{97}, int64_t{1} << 40, huge}) {
+    const std::vector<Range> got = ranges(rt, n);
+    ASSERT_EQ(got.size(), static_cast<size_t>(std::min<int64_t>(n, threads))) << "n = " << n;
+    int64_t next = 0;
+    int64_t shortest = huge;
+    int64_t longest = 0;
+    for (const Range r : got) {
+      EXPECT_EQ(r.begin, next) << "n = " << n;
+      next = r.end;
+      shortest = std::min(shortest, r.end - r.begin);
+      longest = std::max(longest, r.end - r.begin);
+    }
+    EXPECT_EQ(next, n);
+    EXPECT_LE(n == 0 ? 0 : longest - shortest, 1) << "n = " << n;
+  }
+}
+
+TEST_P(PoolOfThreads, NegativeCountIsEmpty) {
+  const Runtime rt = make(GetParam());
+  EXPECT_TRUE(ranges(rt, -5).empty());
+}
+
+// Plain (not atomic) writes: the region must order them before what follows it.
+TEST_P(PoolOfThreads, ManyRegionsBackToBack) {
+  const Runtime rt = make(GetParam());
+  const int64_t regions =
+      GetParam() > static_cast<int32_t>(std::thread::hardware_concurrency()) ? 2000 : 50000;
+  std::vector<int64_t> counts(37, 0);
+  for (int64_t region = 0; region < regions; ++region) {
+    const int64_t n = region % 38;
+    parallel(rt, n, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        counts[static_cast<size_t>(i)] += 1;
+      }
+    });
+  }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    int64_t expected = 0;
+    for (int64_t region = 0; region < regions; ++region) {
+      expected += static_cast<int64_t>(i) < region % 38 ? 1 : 0;
+    }
+    EXPECT_EQ(counts[i], expected) << "element " << i;
+  }
+}
+
+// Pauses around the spinning time, so that workers are caught awake, asleep and falling asleep.
+TEST_P(PoolOfThreads, SleepAndWake) {
+  const Runtime rt = make(GetParam());
+  std::vector<int64_t> counts(64, 0);
+  constexpr int kCycles = 300;
+  for (int cycle = 0; cycle < kCycles; ++cycle) {
+    sleep_us(cycle % 5 == 0 ? 1000 : cycle % 100);
+    parallel(rt, 64, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        counts[static_cast<size_t>(i)] += 1;
+      }
+    });
+  }
+  for (const int64_t c : counts) {
+    EXPECT_EQ(c, kCycles);
+  }
+}
+
+TEST(Pool, ASmallRegionDoesNotWaitForSleepers) {
+  const Runtime rt = make(4);
+  const pthread_t caller = pthread_self();
+  int64_t taken = 0;
+  for (int cycle = 0; cycle < 100 && taken == 0; ++cycle) {
+    sleep_us(2000);
+    std::atomic<int64_t> by_caller{0};
+    std::atomic<int64_t> all{0};
+    parallel(rt, 4, [&](int64_t begin, int64_t end) {
+      all += end - begin;
+      by_caller += pthread_equal(caller, pthread_self()) != 0 ? end - begin : 0;
+    });
+    EXPECT_EQ(all, 4);
+    taken += by_caller - 1;
+  }
+  EXPECT_GT(taken, 0);
+}
+
+// The caller finishes long before the workers and must fall asleep and be woken.
+TEST_P(PoolOfThreads, CallerWaitsForSlowWorkers) {
+  const Runtime rt = make(GetParam());
+  for (int cycle = 0; cycle < 20; ++cycle) {
+    std::vector<int> done(static_cast<size_t>(GetParam()), 0);
+    parallel(rt, GetParam(), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        sleep_us(i == 0 ? 0 : 1000);
+        done[static_cast<size_t>(i)] = 1;
+      }
+    });
+    for (const int d : done) {
+      EXPECT_EQ(d, 1);
+    }
+  }
+}
+
+TEST_P(PoolOfThreads, NestedCallsRunSerially) {
+  const Runtime rt = make(GetParam());
+  const int64_t outer = 2 * GetParam();
+  std::vector<std::vector<int>> counts(static_cast<size_t>(outer), std::vector<int>(50, 0));
+  std::atomic<int> split{0};
+  parallel(rt, outer, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      parallel(rt, 50, [&](int64_t b, int64_t e) {
+        split += b != 0 || e != 50 ? 1 : 0;
+        for (int64_t j = b; j < e; ++j) {
+          counts[static_cast<size_t>(i)][static_cast<size_t>(j)] += 1;
+        }
+      });
+    }
+  });
+  EXPECT_EQ(split, 0);
+  for (const auto& row : counts) {
+    EXPECT_EQ(row, std::vector<int>(50, 1));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, PoolOfThreads, testing::Values(1, 2, 3, 7, 32));
+
+TEST(Pool, RefusesFewerThanOneThread) {
+  EXPECT_EQ(tenon_runtime_create(0), nullptr);
+  EXPECT_EQ(tenon_runtime_create(-1), nullptr);
+  tenon_runtime_destroy(nullptr);
+}
+
+TEST(Pool, EachRangeHasItsOwnThreadAndTheCallerTakesTheFirst) {
+  const Runtime rt = make(4);
+  const pthread_t caller = pthread_self();
+  std::mutex guard;
+  std::set<pthread_t> threads;
+  parallel_all_awake(rt, [&](int64_t begin, int64_t) {
+    EXPECT_EQ(begin == 0, pthread_equal(caller, pthread_self()) != 0);
+    const std::lock_guard lock(guard);
+    threads.insert(pthread_self());
+  });
+  EXPECT_EQ(threads.size(), 4U);
+}
+
+TEST(Pool, TheCallerKeepsItsAffinityAndPinnedWorkersHaveOneCpuEach) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  const int cpus = CPU_COUNT(&before);
+  const Runtime rt = make(cpus);
+  std::mutex guard;
+  std::set<int> pinned_to;
+  parallel_all_awake(rt, [&](int64_t begin, int64_t) {
+    cpu_set_t mask;
+    ASSERT_EQ(sched_getaffinity(0, sizeof mask, &mask), 0);
+    if (begin == 0) {
+      EXPECT_TRUE(CPU_EQUAL(&mask, &before));
+      return;
+    }
+    ASSERT_EQ(CPU_COUNT(&mask), 1);
+    const std::lock_guard lock(guard);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (CPU_ISSET(cpu, &mask)) {
+        EXPECT_TRUE(CPU_ISSET(cpu, &before));
+        pinned_to.insert(static_cast<int>(cpu));
+      }
+    }
+  });
+  EXPECT_EQ(pinned_to.size(), static_cast<size_t>(cpus - 1));
+}
+
+TEST(Pool, WorkersLeaveTheCpuThatTheCallerMovesTo) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  if (CPU_COUNT(&before) != 2) {
+    GTEST_SKIP() << "needs exactly two CPUs to force a collision";
+  }
+  const Runtime rt = make(2);
+  for (int round = 0; round < 6; ++round) {
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+      if (!CPU_ISSET(cpu, &before)) {
+        continue;
+      }
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(cpu, &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      int at[2] = {-1, -1};
+      parallel_all_awake(rt, [&](int64_t begin, int64_t) { at[begin] = sched_getcpu(); });
+      EXPECT_EQ(at[0], static_cast<int>(cpu));
+      EXPECT_NE(at[1], at[0]);
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
+TEST(Pool, WorkersHaveBigStacks) {
+  const Runtime rt = make(2);
+  parallel_all_awake(rt, [&](int64_t begin, int64_t) {
+    if (begin == 0) {
+      return;
+    }
+    volatile char block[6 << 20];
+    for (size_t i = 0; i < sizeof block; i += 4096) {
+      block[i] = 1;
+    }
+    EXPECT_EQ(block[0], 1);
+  });
+}
+
+TEST(Pool, TwoRuntimesAtOnceFromTwoThreads) {
+  auto work = [](int64_t* total) {
+    const Runtime rt = make(2);
+    for (int region = 0; region < 3000; ++region) {
+      int64_t sums[2] = {0, 0};
+      parallel(rt, 100, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          sums[begin == 0 ? 0 : 1] += i;
+        }
+      });
+      *total += sums[0] + sums[1];
+    }
+  };
+  int64_t totals[2] = {0, 0};
+  std::thread other(work, &totals[1]);
+  work(&totals[0]);
+  other.join();
+  EXPECT_EQ(totals[0], 3000 * 4950);
+  EXPECT_EQ(totals[1], 3000 * 4950);
+}
+
+TEST(Pool, OneRuntimeFromTwoThreadsIsSafe) {
+  const Runtime rt = make(3);
+  auto work = [&rt](std::vector<int>* counts) {
+    for (int region = 0; region < 3000; ++region) {
+      parallel(rt, 20, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          (*counts)[static_cast<size_t>(i)] += 1;
+        }
+      });
+    }
+  };
+  std::vector<int> mine(20, 0);
+  std::vector<int> theirs(20, 0);
+  std::thread other(work, &theirs);
+  work(&mine);
+  other.join();
+  EXPECT_EQ(mine, std::vector<int>(20, 3000));
+  EXPECT_EQ(theirs, std::vector<int>(20, 3000));
+}
+
+TEST(Pool, CreatedUsedAndDestroyedManyTimes) {
+  for (int round = 0; round < 200; ++round) {
+    const Runtime rt = make(1 + round % 5);
+    if (round % 3 == 0) {
+      continue;  // never used
+    }
+    std::atomic<int64_t> sum{0};
+    parallel(rt, 10, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 10);
+  }
+}
+
+TEST(PoolDeathTest, AnExceptionEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto throw_at = [](int64_t where) {
+    const Runtime rt = make(2);
+    parallel_all_awake(rt, [&](int64_t begin, int64_t) {
+      if (begin == where) {
+        throw std::runtime_error("from a body");
+      }
+    });
+  };
+  EXPECT_DEATH(
+      {
+        try {
+          throw_at(0);
+        } catch (...) {
+        }
+      },
+      "terminate");
+  EXPECT_DEATH(throw_at(1), "terminate");
+}
+
+}  // namespace
