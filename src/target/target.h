@@ -14,18 +14,19 @@ namespace tenon::target {
 enum class Arch : uint8_t { kX86_64, kAArch64 };
 
 struct Target {
-  std::string name;        // row of targets.cpp or "host"
+  std::string name;  // row of targets.cpp or "host"
   Arch arch = Arch::kX86_64;
-  std::string triple;      // "x86_64-unknown-linux-gnu"
-  std::string cpu;         // for LLVM: "x86-64-v3", "znver4", "generic"
-  std::string features;    // for LLVM: "+avx2,+fma"
-  int vector_bytes = 16;   // widest vector register that is worth using
+  std::string triple;    // "x86_64-unknown-linux-gnu"
+  std::string cpu;       // for LLVM: "x86-64-v3", "generic"
+  std::string features;  // for LLVM: "+avx2,+fma"
+  std::string machine;   // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
+  int vector_bytes = 16;  // widest vector register that is worth using
   int vector_registers = 16;
   bool has_fma = false;
-  int cores = 1;           // physical, usable by this process
+  int cores = 1;  // physical, usable by this process
   int64_t l1d_bytes = 32 << 10;
   int64_t l2_bytes = 512 << 10;
-  int64_t l3_bytes = 0;    // 0: none known
+  int64_t l3_bytes = 0;  // 0: none known
   int64_t line_bytes = 64;
 
   int lanes(int64_t element_bytes) const { return static_cast<int>(vector_bytes / element_bytes); }
@@ -33,10 +34,12 @@ struct Target {
   std::string fingerprint() const;
 };
 
-// Named rows: "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512), "aarch64" (NEON).
+// Named rows: "x86-64" (SSE2), "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512),
+// "aarch64" (NEON).
 const std::vector<Target>& known_targets();
 Target host_target();
-// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; "host" is detected. Throws UserError.
+// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is
+// detected. Throws UserError.
 Target parse_target(const std::string& text);
 // True if code built for `t` runs on this machine.
 bool runs_here(const Target& t);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "target/target.h"
+
+namespace tenon::target {
+namespace {
+
+TEST(Host, IsPlausible) {
+  const Target t = host_target();
+  EXPECT_EQ(t.name, "host");
+  EXPECT_FALSE(t.machine.empty());
+  EXPECT_GE(t.cores, 1);
+  EXPECT_LE(t.cores, static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_GE(t.l1d_bytes, 8 << 10);
+  EXPECT_GE(t.l2_bytes, t.l1d_bytes);
+  EXPECT_TRUE(t.line_bytes == 32 || t.line_bytes == 64 || t.line_bytes == 128) << t.line_bytes;
+}
+
+TEST(Host, DetectionIsRepeatable) {
+  EXPECT_EQ(host_target().fingerprint(), host_target().fingerprint());
+  EXPECT_EQ(host_target().fingerprint(), parse_target("host").fingerprint());
+}
+
+#if defined(__x86_64__)
+// The kernel lists what it found by the same instruction; it is the second opinion.
+TEST(Host, AgreesWithTheKernel) {
+  std::ifstream in("/proc/cpuinfo");
+  std::string flags;
+  for (std::string line; flags.empty() && std::getline(in, line);) {
+    if (line.starts_with("flags")) {
+      flags = line + " ";
+    }
+  }
+  if (flags.empty()) {
+    GTEST_SKIP() << "no flags in /proc/cpuinfo";
+  }
+  const auto has = [&](const std::string& flag) {
+    return flags.find(" " + flag + " ") != std::string::npos;
+  };
+  const Target t = host_target();
+  EXPECT_EQ(t.vector_bytes == 64, has("avx512f") && has("avx512bw") && has("avx512dq") &&
+                                      has("avx512vl") && has("avx512cd"));
+  EXPECT_EQ(t.vector_bytes >= 32, has("avx2") && has("fma") && has("bmi2"));
+  EXPECT_EQ(t.has_fma, t.vector_bytes >= 32);
+}
+#endif
+
+TEST(Host, FollowsAffinity) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+    if (CPU_ISSET(cpu, &before)) {
+      CPU_SET(cpu, &one);
+    }
+  }
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  EXPECT_EQ(host_target().cores, 1);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+}
+
+TEST(RunsHere, LowerLevelsAndOnlyThisArchitecture) {
+  const Target host = host_target();
+  EXPECT_TRUE(runs_here(host));
+  for (const Target& t : known_targets()) {
+    EXPECT_EQ(runs_here(t), t.arch == host.arch && t.vector_bytes <= host.vector_bytes) << t.name;
+  }
+  Target unknown = host;
+  unknown.cpu = "i486";
+  EXPECT_FALSE(runs_here(unknown));
+  Target extended = host;
+  extended.features = "+amx-tile";
+  EXPECT_FALSE(runs_here(extended));
+}
+
+}  // namespace
+}  // namespace tenon::target

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "target/target.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/check.h"
+
+namespace tenon::target {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_target(text);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Targets, RowsDescribeTheirVectors) {
+  const struct {
+    const char* name;
+    int vector_bytes;
+    int vector_registers;
+    bool has_fma;
+  } rows[] = {
+      {"x86-64", 16, 16, false},   {"x86-64-v2", 16, 16, false}, {"x86-64-v3", 32, 16, true},
+      {"x86-64-v4", 64, 32, true}, {"aarch64", 16, 32, true},
+  };
+  EXPECT_EQ(known_targets().size(), std::size(rows));
+  for (const auto& row : rows) {
+    const Target t = parse_target(row.name);
+    EXPECT_EQ(t.name, row.name);
+    EXPECT_EQ(t.vector_bytes, row.vector_bytes) << row.name;
+    EXPECT_EQ(t.vector_registers, row.vector_registers) << row.name;
+    EXPECT_EQ(t.has_fma, row.has_fma) << row.name;
+    EXPECT_EQ(t.lanes(4), row.vector_bytes / 4) << row.name;
+    EXPECT_EQ(t.cores, 1) << row.name;
+  }
+}
+
+TEST(ParseTarget, ReadsEveryKey) {
+  const Target t = parse_target("  x86-64-v4  cores=12 l1d=48K l2=2M l3=33554432 vector_bytes=32 ");
+  EXPECT_EQ(t.cores, 12);
+  EXPECT_EQ(t.l1d_bytes, 48 << 10);
+  EXPECT_EQ(t.l2_bytes, 2 << 20);
+  EXPECT_EQ(t.l3_bytes, 32 << 20);
+  EXPECT_EQ(t.vector_bytes, 32);
+  EXPECT_EQ(t.vector_registers, 32);
+  EXPECT_EQ(t.cpu, "x86-64-v4");
+  EXPECT_EQ(parse_target("aarch64 l3=0").l3_bytes, 0);
+}
+
+TEST(ParseTarget, RefusalsNameTheTextAndTheReason) {
+  const struct {
+    const char* text;
+    const char* expected;
+  } rows[] = {
+      {"", "target '': no name given (known: host, x86-64, "},
+      {"x86-64-v9", "target 'x86-64-v9': there is no target 'x86-64-v9' (known: host, "},
+      {"X86-64", "there is no target 'X86-64'"},
+      {"x86-64 cores", "'cores' is not key=value"},
+      {"x86-64 core=4", "unknown key 'core' (keys: cores, "},
+      {"x86-64 cores=", "cores= is not a number in 1..4096"},
+      {"x86-64 cores=0", "cores=0 is not a number in 1..4096"},
+      {"x86-64 cores=-3", "cores=-3 is not"},
+      {"x86-64 cores=4K", "cores=4K is not"},
+      {"x86-64 cores=4 cores=x", "cores=x is not"},
+      {"x86-64 cores=99999999999999999999", "is not a number"},
+      {"x86-64 l2=1G", "l2=1G is not a number in 1024.."},
+      {"x86-64 l2=9223372036854775807M", "is not a number"},
+      {"x86-64 l1d=0", "l1d=0 is not a number in 1024.."},
+      {"x86-64-v3 vector_bytes=64", "vector_bytes=64 is not a number in 16..32"},
+      {"x86-64-v3 vector_bytes=24", "vector_bytes=24 is not a power of two"},
+      {"x86-64-v3 vector_bytes=8", "vector_bytes=8 is not a number in 16..32"},
+      {"x86-64 =4", "unknown key ''"},
+  };
+  for (const auto& row : rows) {
+    const std::string error = error_of(row.text);
+    EXPECT_NE(error.find(row.expected), std::string::npos) << row.text << ": " << error;
+  }
+}
+
+TEST(Fingerprint, ChangesWithEverythingThatChangesTimes) {
+  const std::set<std::string> texts = {
+      parse_target("x86-64-v4").fingerprint(),
+      parse_target("x86-64-v3").fingerprint(),
+      parse_target("x86-64-v4 cores=2").fingerprint(),
+      parse_target("x86-64-v4 l1d=48K").fingerprint(),
+      parse_target("x86-64-v4 l2=4M").fingerprint(),
+      parse_target("x86-64-v4 l3=4M").fingerprint(),
+      parse_target("aarch64").fingerprint(),
+      parse_target("x86-64-v4 vector_bytes=32").fingerprint(),
+      parse_target("x86-64-v4 vector_bytes=16").fingerprint(),
+  };
+  EXPECT_EQ(texts.size(), 9U);
+  EXPECT_EQ(parse_target("x86-64-v4").fingerprint(), parse_target("x86-64-v4").fingerprint());
+}
+
+}  // namespace
+}  // namespace tenon::target
