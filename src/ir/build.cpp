@@ -249,7 +249,8 @@ Expr select(Expr condition, Expr on_true, Expr on_false) {
   if (on_true.same_as(on_false)) {
     return on_true;
   }
-  condition = broadcast(std::move(condition), condition.dtype().is_vector() ? 1 : on_true.dtype().lanes);
+  const int lanes = condition.dtype().is_vector() ? 1 : on_true.dtype().lanes;
+  condition = broadcast(std::move(condition), lanes);
   return Expr(new Select(std::move(condition), std::move(on_true), std::move(on_false)));
 }
 
