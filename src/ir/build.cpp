@@ -249,8 +249,9 @@ Expr select(Expr condition, Expr on_true, Expr on_false) {
   if (on_true.same_as(on_false)) {
     return on_true;
   }
-  const int lanes = condition.dtype().is_vector() ? 1 : on_true.dtype().lanes;
-  condition = broadcast(std::move(condition), lanes);
+  if (!condition.dtype().is_vector()) {
+    condition = broadcast(std::move(condition), on_true.dtype().lanes);
+  }
   return Expr(new Select(std::move(condition), std::move(on_true), std::move(on_false)));
 }
 
@@ -267,7 +268,7 @@ Expr cast(DType t, Expr v) {
     if (t.is_bool()) {
       return make_bool(i->value != 0);
     }
-    return t.is_float() ? make_float(t, int_to_double(from, i->value)) : make_int(t, i->value);
+    return t.is_float() ? make_float(t, int_to_float(t, from, i->value)) : make_int(t, i->value);
   }
   if (const auto* f = v.as<FloatImm>()) {
     return t.is_float() ? make_float(t, f->value) : make_int(t, float_to_int(t, f->value));

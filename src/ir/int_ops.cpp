@@ -94,9 +94,13 @@ int64_t float_to_int(DType t, double v) {
   return v <= 0 ? 0 : static_cast<int64_t>(static_cast<uint64_t>(v));
 }
 
-double int_to_double(DType t, int64_t v) {
-  return t.code == TypeCode::kUInt ? static_cast<double>(static_cast<uint64_t>(v))
-                                   : static_cast<double>(v);
+double int_to_float(DType to, DType from, int64_t v) {
+  const bool negative = from.code == TypeCode::kInt && v < 0;
+  const auto bits = static_cast<uint64_t>(v);
+  if (to.bits == 64) {
+    return negative ? static_cast<double>(v) : static_cast<double>(bits);
+  }
+  return round_to(to, static_cast<double>(negative ? static_cast<float>(v) : static_cast<float>(bits)));
 }
 
 }  // namespace tenon::ir

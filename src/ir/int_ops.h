@@ -16,7 +16,7 @@ std::optional<int64_t> apply_int(BinaryOp op, DType t, int64_t a, int64_t b);
 
 // Truncates and saturates; NaN gives 0. To bool: v != 0.
 int64_t float_to_int(DType t, double v);
-// Of an integer or bool of type t, exactly rounded to double.
-double int_to_double(DType t, int64_t v);
+// From an integer or bool of type `from`, rounded once (to f32 first for the 16-bit types).
+double int_to_float(DType to, DType from, int64_t v);
 
 }  // namespace tenon::ir
