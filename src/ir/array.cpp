@@ -21,19 +21,30 @@ void write_as(std::byte* p, T v) {
 
 int64_t read_int(DType t, const std::byte* p) {
   switch (t.bytes()) {
-    case 1: return wrap_int(t, read_as<int8_t>(p));
-    case 2: return wrap_int(t, read_as<int16_t>(p));
-    case 4: return wrap_int(t, read_as<int32_t>(p));
-    default: return read_as<int64_t>(p);
+    case 1:
+      return wrap_int(t, read_as<int8_t>(p));
+    case 2:
+      return wrap_int(t, read_as<int16_t>(p));
+    case 4:
+      return wrap_int(t, read_as<int32_t>(p));
+    default:
+      return read_as<int64_t>(p);
   }
 }
 
 void write_int(DType t, std::byte* p, int64_t v) {
   switch (t.bytes()) {
-    case 1: write_as(p, static_cast<int8_t>(v)); break;
-    case 2: write_as(p, static_cast<int16_t>(v)); break;
-    case 4: write_as(p, static_cast<int32_t>(v)); break;
-    default: write_as(p, v);
+    case 1:
+      write_as(p, static_cast<int8_t>(v));
+      break;
+    case 2:
+      write_as(p, static_cast<int16_t>(v));
+      break;
+    case 4:
+      write_as(p, static_cast<int32_t>(v));
+      break;
+    default:
+      write_as(p, v);
   }
 }
 
@@ -42,9 +53,12 @@ double read_float(DType t, const std::byte* p) {
     return static_cast<double>(bf16_to_f32(read_as<uint16_t>(p)));
   }
   switch (t.bits) {
-    case 16: return static_cast<double>(f16_to_f32(read_as<uint16_t>(p)));
-    case 32: return static_cast<double>(read_as<float>(p));
-    default: return read_as<double>(p);
+    case 16:
+      return static_cast<double>(f16_to_f32(read_as<uint16_t>(p)));
+    case 32:
+      return static_cast<double>(read_as<float>(p));
+    default:
+      return read_as<double>(p);
   }
 }
 
@@ -55,9 +69,14 @@ void write_float(DType t, std::byte* p, double v) {
     return;
   }
   switch (t.bits) {
-    case 16: write_as(p, f32_to_f16(f)); break;
-    case 32: write_as(p, f); break;
-    default: write_as(p, v);
+    case 16:
+      write_as(p, f32_to_f16(f));
+      break;
+    case 32:
+      write_as(p, f);
+      break;
+    default:
+      write_as(p, v);
   }
 }
 

@@ -28,19 +28,25 @@ void check_operands(BinaryOp op, DType a, DType b) {
                       << to_string(b);
   switch (op) {
     case BinaryOp::kAnd:
-    case BinaryOp::kOr: TENON_CHECK(a.is_bool()) << label(op) << " of " << to_string(a); break;
+    case BinaryOp::kOr:
+      TENON_CHECK(a.is_bool()) << label(op) << " of " << to_string(a);
+      break;
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod:
     case BinaryOp::kShl:
-    case BinaryOp::kShr: TENON_CHECK(a.is_int()) << label(op) << " of " << to_string(a); break;
+    case BinaryOp::kShr:
+      TENON_CHECK(a.is_int()) << label(op) << " of " << to_string(a);
+      break;
     case BinaryOp::kBitAnd:
     case BinaryOp::kBitOr:
     case BinaryOp::kBitXor:
       TENON_CHECK(!a.is_float()) << label(op) << " of " << to_string(a);
       break;
     case BinaryOp::kEq:
-    case BinaryOp::kNe: break;
-    default: TENON_CHECK(!a.is_bool()) << label(op) << " of bool";
+    case BinaryOp::kNe:
+      break;
+    default:
+      TENON_CHECK(!a.is_bool()) << label(op) << " of bool";
   }
 }
 
@@ -53,15 +59,23 @@ Expr fold_right(BinaryOp op, const Expr& a, int64_t b) {
     case BinaryOp::kBitOr:
     case BinaryOp::kBitXor:
     case BinaryOp::kShl:
-    case BinaryOp::kShr: return b == 0 ? a : Expr();
-    case BinaryOp::kMul: return b == 1 ? a : b == 0 ? make_int(t, 0) : Expr();
+    case BinaryOp::kShr:
+      return b == 0 ? a : Expr();
+    case BinaryOp::kMul:
+      return b == 1 ? a : b == 0 ? make_int(t, 0) : Expr();
     case BinaryOp::kDiv:
-    case BinaryOp::kFloorDiv: return b == 1 ? a : Expr();
-    case BinaryOp::kFloorMod: return b == 1 ? make_int(t, 0) : Expr();
-    case BinaryOp::kBitAnd: return b == 0 ? make_int(t, 0) : Expr();
-    case BinaryOp::kAnd: return b != 0 ? a : make_int(t, 0);
-    case BinaryOp::kOr: return b != 0 ? make_int(t, 1) : a;
-    default: return Expr();
+    case BinaryOp::kFloorDiv:
+      return b == 1 ? a : Expr();
+    case BinaryOp::kFloorMod:
+      return b == 1 ? make_int(t, 0) : Expr();
+    case BinaryOp::kBitAnd:
+      return b == 0 ? make_int(t, 0) : Expr();
+    case BinaryOp::kAnd:
+      return b != 0 ? a : make_int(t, 0);
+    case BinaryOp::kOr:
+      return b != 0 ? make_int(t, 1) : a;
+    default:
+      return Expr();
   }
 }
 
@@ -73,8 +87,10 @@ bool commutes(BinaryOp op) {
     case BinaryOp::kOr:
     case BinaryOp::kBitAnd:
     case BinaryOp::kBitOr:
-    case BinaryOp::kBitXor: return true;
-    default: return false;
+    case BinaryOp::kBitXor:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -82,18 +98,23 @@ Expr fold_same(BinaryOp op, const Expr& a) {
   const DType bools = kBool.with_lanes(a.dtype().lanes);
   switch (op) {
     case BinaryOp::kSub:
-    case BinaryOp::kBitXor: return make_int(a.dtype(), 0);
+    case BinaryOp::kBitXor:
+      return make_int(a.dtype(), 0);
     case BinaryOp::kMin:
     case BinaryOp::kMax:
     case BinaryOp::kAnd:
     case BinaryOp::kOr:
     case BinaryOp::kBitAnd:
-    case BinaryOp::kBitOr: return a;
+    case BinaryOp::kBitOr:
+      return a;
     case BinaryOp::kEq:
-    case BinaryOp::kLe: return make_int(bools, 1);
+    case BinaryOp::kLe:
+      return make_int(bools, 1);
     case BinaryOp::kNe:
-    case BinaryOp::kLt: return make_int(bools, 0);
-    default: return Expr();
+    case BinaryOp::kLt:
+      return make_int(bools, 0);
+    default:
+      return Expr();
   }
 }
 
@@ -124,7 +145,8 @@ int check_indices(const Buffer& b, const std::vector<Expr>& indices) {
     TENON_CHECK(i.dtype().scalar() == kI64)
         << b.name() << " is indexed by a value of type " << to_string(i.dtype());
     if (const int n = i.dtype().lanes; n > 1) {
-      TENON_CHECK(lanes == 1 || lanes == n) << b.name() << " is indexed by vectors of different lanes";
+      TENON_CHECK(lanes == 1 || lanes == n)
+          << b.name() << " is indexed by vectors of different lanes";
       lanes = n;
     }
   }
@@ -206,9 +228,7 @@ Expr lt(Expr a, Expr b) { return make_binary(BinaryOp::kLt, std::move(a), std::m
 Expr le(Expr a, Expr b) { return make_binary(BinaryOp::kLe, std::move(a), std::move(b)); }
 Expr gt(Expr a, Expr b) { return lt(std::move(b), std::move(a)); }
 Expr ge(Expr a, Expr b) { return le(std::move(b), std::move(a)); }
-Expr logical_and(Expr a, Expr b) {
-  return make_binary(BinaryOp::kAnd, std::move(a), std::move(b));
-}
+Expr logical_and(Expr a, Expr b) { return make_binary(BinaryOp::kAnd, std::move(a), std::move(b)); }
 Expr logical_or(Expr a, Expr b) { return make_binary(BinaryOp::kOr, std::move(a), std::move(b)); }
 
 Expr logical_not(Expr a) {
@@ -235,8 +255,7 @@ Expr select(Expr condition, Expr on_true, Expr on_false) {
   TENON_CHECK(on_true.dtype() == on_false.dtype())
       << "sides of select are " << to_string(on_true.dtype()) << " and "
       << to_string(on_false.dtype());
-  TENON_CHECK(condition.dtype().is_bool())
-      << "condition of type " << to_string(condition.dtype());
+  TENON_CHECK(condition.dtype().is_bool()) << "condition of type " << to_string(condition.dtype());
   if (condition.dtype().is_vector()) {
     const int lanes = condition.dtype().lanes;
     on_true = on_true.dtype().is_vector() ? on_true : broadcast(std::move(on_true), lanes);
@@ -334,7 +353,8 @@ Stmt store(const Buffer& b, std::vector<Expr> indices, Expr value, Expr predicat
   TENON_CHECK(value.dtype().scalar() == b.dtype())
       << b.name() << " holds " << to_string(b.dtype()) << ", not " << to_string(value.dtype());
   if (value.dtype().lanes != lanes) {
-    TENON_CHECK(!value.dtype().is_vector()) << "a vector is stored to a scalar place of " << b.name();
+    TENON_CHECK(!value.dtype().is_vector())
+        << "a vector is stored to a scalar place of " << b.name();
     value = broadcast(std::move(value), lanes);
   }
   if (predicate.defined() && is_const_false(predicate)) {
@@ -418,14 +438,23 @@ Expr identity_of(BinaryOp op, DType t) {
   switch (op) {
     case BinaryOp::kAdd:
     case BinaryOp::kBitOr:
-    case BinaryOp::kBitXor: return zero_of(t);
-    case BinaryOp::kOr: return make_int(t, 0);
-    case BinaryOp::kMul: return make_const(t, 1);
-    case BinaryOp::kAnd: return make_int(t, 1);
-    case BinaryOp::kBitAnd: return make_int(t, -1);
-    case BinaryOp::kMin: return t.is_float() ? make_float(t, inf) : make_int(t, highest_int(t));
-    case BinaryOp::kMax: return t.is_float() ? make_float(t, -inf) : make_int(t, lowest_int(t));
-    default: TENON_CHECK(false) << label(op) << " has no neutral element"; return Expr();
+    case BinaryOp::kBitXor:
+      return zero_of(t);
+    case BinaryOp::kOr:
+      return make_int(t, 0);
+    case BinaryOp::kMul:
+      return make_const(t, 1);
+    case BinaryOp::kAnd:
+      return make_int(t, 1);
+    case BinaryOp::kBitAnd:
+      return make_int(t, -1);
+    case BinaryOp::kMin:
+      return t.is_float() ? make_float(t, inf) : make_int(t, highest_int(t));
+    case BinaryOp::kMax:
+      return t.is_float() ? make_float(t, -inf) : make_int(t, lowest_int(t));
+    default:
+      TENON_CHECK(false) << label(op) << " has no neutral element";
+      return Expr();
   }
 }
 

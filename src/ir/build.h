@@ -47,7 +47,7 @@ Expr call(Intrinsic fn, std::vector<Expr> args);
 // A predicate that is constantly true is dropped; constantly false gives 0 here and no_op in store.
 Expr load(const Buffer& b, std::vector<Expr> indices, Expr predicate = Expr());
 Expr ramp(Expr base, Expr stride, int lanes);  // returns base when lanes == 1
-Expr broadcast(Expr v, int lanes);  // returns v when lanes == 1
+Expr broadcast(Expr v, int lanes);             // returns v when lanes == 1
 Expr vector_reduce(BinaryOp op, Expr v);
 
 Stmt store(const Buffer& b, std::vector<Expr> indices, Expr value, Expr predicate = Expr());
@@ -55,7 +55,8 @@ Stmt make_for(const Var& v, Expr min, Expr extent, ForKind kind, Stmt body,
               ThreadTag tag = ThreadTag::kNone);
 // A constant condition gives the case that it picks.
 Stmt make_if(Expr condition, Stmt then_case, Stmt else_case = Stmt());
-Stmt block(std::vector<Stmt> stmts);  // flattens nested blocks, drops empty ones; one statement stays itself
+Stmt block(std::vector<Stmt>
+               stmts);  // flattens nested blocks, drops empty ones; one statement stays itself
 Stmt no_op();
 bool is_no_op(const Stmt& s);
 Stmt allocate(const Buffer& b, Stmt body);

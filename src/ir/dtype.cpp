@@ -9,11 +9,16 @@ namespace {
 
 std::string_view prefix_of(TypeCode code) {
   switch (code) {
-    case TypeCode::kBool: return "bool";
-    case TypeCode::kInt: return "i";
-    case TypeCode::kUInt: return "u";
-    case TypeCode::kFloat: return "f";
-    case TypeCode::kBFloat: return "bf";
+    case TypeCode::kBool:
+      return "bool";
+    case TypeCode::kInt:
+      return "i";
+    case TypeCode::kUInt:
+      return "u";
+    case TypeCode::kFloat:
+      return "f";
+    case TypeCode::kBFloat:
+      return "bf";
   }
   return "?";
 }
@@ -124,9 +129,12 @@ double round_to(DType t, double v) {
     return static_cast<double>(bf16_to_f32(f32_to_bf16(static_cast<float>(v))));
   }
   switch (t.bits) {
-    case 16: return static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(v))));
-    case 32: return static_cast<double>(static_cast<float>(v));
-    default: return v;
+    case 16:
+      return static_cast<double>(f16_to_f32(f32_to_f16(static_cast<float>(v))));
+    case 32:
+      return static_cast<double>(static_cast<float>(v));
+    default:
+      return v;
   }
 }
 

@@ -54,25 +54,39 @@ std::optional<int64_t> apply_int(BinaryOp op, DType t, int64_t a, int64_t b) {
   const auto ub = static_cast<uint64_t>(b);
   const bool less = t.code == TypeCode::kInt ? a < b : ua < ub;
   switch (op) {
-    case BinaryOp::kAdd: return wrap_int(t, static_cast<int64_t>(ua + ub));
-    case BinaryOp::kSub: return wrap_int(t, static_cast<int64_t>(ua - ub));
-    case BinaryOp::kMul: return wrap_int(t, static_cast<int64_t>(ua * ub));
+    case BinaryOp::kAdd:
+      return wrap_int(t, static_cast<int64_t>(ua + ub));
+    case BinaryOp::kSub:
+      return wrap_int(t, static_cast<int64_t>(ua - ub));
+    case BinaryOp::kMul:
+      return wrap_int(t, static_cast<int64_t>(ua * ub));
     case BinaryOp::kDiv:
     case BinaryOp::kFloorDiv:
-    case BinaryOp::kFloorMod: return divide_int(op, t, a, b);
-    case BinaryOp::kMin: return less ? a : b;
-    case BinaryOp::kMax: return less ? b : a;
-    case BinaryOp::kEq: return a == b;
-    case BinaryOp::kNe: return a != b;
-    case BinaryOp::kLt: return less;
-    case BinaryOp::kLe: return less || a == b;
+    case BinaryOp::kFloorMod:
+      return divide_int(op, t, a, b);
+    case BinaryOp::kMin:
+      return less ? a : b;
+    case BinaryOp::kMax:
+      return less ? b : a;
+    case BinaryOp::kEq:
+      return a == b;
+    case BinaryOp::kNe:
+      return a != b;
+    case BinaryOp::kLt:
+      return less;
+    case BinaryOp::kLe:
+      return less || a == b;
     case BinaryOp::kAnd:
-    case BinaryOp::kBitAnd: return a & b;
+    case BinaryOp::kBitAnd:
+      return a & b;
     case BinaryOp::kOr:
-    case BinaryOp::kBitOr: return a | b;
-    case BinaryOp::kBitXor: return a ^ b;
+    case BinaryOp::kBitOr:
+      return a | b;
+    case BinaryOp::kBitXor:
+      return a ^ b;
     case BinaryOp::kShl:
-    case BinaryOp::kShr: return shift_int(op, t, a, b);
+    case BinaryOp::kShr:
+      return shift_int(op, t, a, b);
   }
   return std::nullopt;
 }
@@ -100,7 +114,8 @@ double int_to_float(DType to, DType from, int64_t v) {
   if (to.bits == 64) {
     return negative ? static_cast<double>(v) : static_cast<double>(bits);
   }
-  return round_to(to, static_cast<double>(negative ? static_cast<float>(v) : static_cast<float>(bits)));
+  return round_to(to,
+                  static_cast<double>(negative ? static_cast<float>(v) : static_cast<float>(bits)));
 }
 
 }  // namespace tenon::ir

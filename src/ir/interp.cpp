@@ -228,6 +228,7 @@ struct ThreadLoop : LoopExec {
       }
     }
     std::vector<Thread*> all;
+    all.reserve(spawned.size());
     for (Thread& t : spawned) {
       all.push_back(&t);
     }
@@ -308,10 +309,12 @@ ExecutorRef Compiler::loop(const For* n) {
   inside_parallel_ = outer;
   slots.var_of.erase(n->var.get());
   const auto finish = [&](auto exec) {
-    return finish_loop(std::move(exec), n, slot, std::move(min), std::move(extent), std::move(body));
+    return finish_loop(std::move(exec), n, slot, std::move(min), std::move(extent),
+                       std::move(body));
   };
   switch (n->loop_kind) {
-    case ForKind::kParallel: return finish(std::make_unique<ParallelLoop>());
+    case ForKind::kParallel:
+      return finish(std::make_unique<ParallelLoop>());
     case ForKind::kThread: {
       auto exec = std::make_unique<ThreadLoop>();
       exec->tag = n->tag;
@@ -319,7 +322,8 @@ ExecutorRef Compiler::loop(const For* n) {
     }
     case ForKind::kSerial:
     case ForKind::kVectorized:
-    case ForKind::kUnrolled: break;
+    case ForKind::kUnrolled:
+      break;
   }
   return finish(std::make_unique<SerialLoop>());
 }
@@ -352,18 +356,24 @@ ExecutorRef Compiler::allocation(const Allocate* n) {
 
 ExecutorRef Compiler::compile_stmt(const Stmt& s) {
   switch (s.kind()) {
-    case StmtKind::kFor: return loop(s.as<For>());
+    case StmtKind::kFor:
+      return loop(s.as<For>());
     case StmtKind::kStore: {
       const auto* n = s.as<Store>();
       return std::make_unique<StoreExec>(
           Place(n->buffer, n->indices, slots), compile(n->value, slots),
           n->predicate.defined() ? compile(n->predicate, slots) : nullptr);
     }
-    case StmtKind::kIf: return conditional(s.as<If>());
-    case StmtKind::kBlock: return sequence(s.as<Block>());
-    case StmtKind::kAllocate: return allocation(s.as<Allocate>());
-    case StmtKind::kBarrier: return std::make_unique<BarrierExec>();
-    case StmtKind::kPrefetch: return std::make_unique<Nothing>();
+    case StmtKind::kIf:
+      return conditional(s.as<If>());
+    case StmtKind::kBlock:
+      return sequence(s.as<Block>());
+    case StmtKind::kAllocate:
+      return allocation(s.as<Allocate>());
+    case StmtKind::kBarrier:
+      return std::make_unique<BarrierExec>();
+    case StmtKind::kPrefetch:
+      return std::make_unique<Nothing>();
   }
   TENON_CHECK(false) << "unknown statement";
   return nullptr;

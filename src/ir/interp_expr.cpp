@@ -48,9 +48,12 @@ struct UnaryEval : Evaluator {
   Scalar eval(const Thread& t, int lane) const override {
     const Scalar v = a->eval(t, lane);
     switch (op) {
-      case UnaryOp::kNot: return of_int(v.i ^ 1);
-      case UnaryOp::kBitNot: return of_int(wrap_int(type, ~v.i));
-      case UnaryOp::kNeg: break;
+      case UnaryOp::kNot:
+        return of_int(v.i ^ 1);
+      case UnaryOp::kBitNot:
+        return of_int(wrap_int(type, ~v.i));
+      case UnaryOp::kNeg:
+        break;
     }
     return type.is_float()
                ? of_float(-v.f)
@@ -145,7 +148,8 @@ struct Application : Evaluator {
     if (type.is_int()) {  // kAbs
       const int64_t v = args[0]->eval(t, lane).i;
       const bool negate = type.code == TypeCode::kInt && v < 0;
-      return of_int(negate ? wrap_int(type, static_cast<int64_t>(0 - static_cast<uint64_t>(v))) : v);
+      return of_int(negate ? wrap_int(type, static_cast<int64_t>(0 - static_cast<uint64_t>(v)))
+                           : v);
     }
     std::array<double, 3> values{};
     for (size_t k = 0; k < args.size(); ++k) {
@@ -232,9 +236,12 @@ EvaluatorRef compile(const Expr& e, const Slots& slots) {
   const DType type = e.dtype().scalar();
   const auto sub = [&](const Expr& x) { return compile(x, slots); };
   switch (e.kind()) {
-    case ExprKind::kIntImm: return std::make_unique<Constant>(of_int(e.as<IntImm>()->value));
-    case ExprKind::kFloatImm: return std::make_unique<Constant>(of_float(e.as<FloatImm>()->value));
-    case ExprKind::kVarNode: return compile_var(e.as<VarNode>(), slots);
+    case ExprKind::kIntImm:
+      return std::make_unique<Constant>(of_int(e.as<IntImm>()->value));
+    case ExprKind::kFloatImm:
+      return std::make_unique<Constant>(of_float(e.as<FloatImm>()->value));
+    case ExprKind::kVarNode:
+      return compile_var(e.as<VarNode>(), slots);
     case ExprKind::kCast: {
       const Expr& v = e.as<Cast>()->value;
       return std::make_unique<Conversion>(v.dtype().scalar(), type, sub(v));
@@ -242,7 +249,8 @@ EvaluatorRef compile(const Expr& e, const Slots& slots) {
     case ExprKind::kUnary: {
       return std::make_unique<UnaryEval>(e.as<Unary>()->op, type, sub(e.as<Unary>()->a));
     }
-    case ExprKind::kBinary: return compile_binary(e.as<Binary>(), slots);
+    case ExprKind::kBinary:
+      return compile_binary(e.as<Binary>(), slots);
     case ExprKind::kSelect: {
       const auto* n = e.as<Select>();
       return std::make_unique<Choice>(sub(n->condition), sub(n->on_true), sub(n->on_false));
@@ -252,12 +260,14 @@ EvaluatorRef compile(const Expr& e, const Slots& slots) {
       return std::make_unique<Read>(Place(n->buffer, n->indices, slots),
                                     n->predicate.defined() ? sub(n->predicate) : nullptr);
     }
-    case ExprKind::kCall: return compile_call(e.as<Call>(), slots);
+    case ExprKind::kCall:
+      return compile_call(e.as<Call>(), slots);
     case ExprKind::kRamp: {
       const auto* n = e.as<Ramp>();
       return std::make_unique<Progression>(type, sub(n->base), sub(n->stride));
     }
-    case ExprKind::kBroadcast: return std::make_unique<Splat>(sub(e.as<Broadcast>()->value));
+    case ExprKind::kBroadcast:
+      return std::make_unique<Splat>(sub(e.as<Broadcast>()->value));
     case ExprKind::kVectorReduce: {
       const auto* n = e.as<VectorReduce>();
       return std::make_unique<Reduction>(n->op, type, n->value.dtype().lanes, sub(n->value));
@@ -273,7 +283,8 @@ Place::Place(const Buffer& buffer, const std::vector<Expr>& indices, const Slots
   TENON_CHECK(it != slots.buffer_of.end()) << "buffer " << buffer.name() << " does not exist here";
   slot_ = it->second;
   if (indices.size() != buffer.rank()) {
-    TENON_CHECK(indices.size() == 1) << buffer.name() << " is given " << indices.size() << " indices";
+    TENON_CHECK(indices.size() == 1)
+        << buffer.name() << " is given " << indices.size() << " indices";
     extents_ = {buffer->elements()};
     strides_ = {1};
   }
@@ -302,7 +313,8 @@ void Place::out_of_bounds(const Thread& t, int lane) const {
     indices += (d == 0 ? "" : ", ") + std::to_string(indices_[d]->eval(t, lane).i);
     extents += (d == 0 ? "" : ", ") + std::to_string(extents_[d]);
   }
-  throw InternalError(buffer_.name() + "[" + indices + "] is outside of its extents [" + extents + "]");
+  throw InternalError(buffer_.name() + "[" + indices + "] is outside of its extents [" + extents +
+                      "]");
 }
 
 }  // namespace tenon::ir::interp

@@ -75,8 +75,7 @@ void Storage::note_read(int64_t offset, const Thread& t) {
 void Storage::note_write(int64_t offset, const Thread& t) {
   Touch& seen = touch(offset);
   TENON_CHECK(seen.writer == kNobody || seen.writer == t.agent)
-      << "race: element " << offset << " of " << buffer_->name
-      << " is written by two iterations";
+      << "race: element " << offset << " of " << buffer_->name << " is written by two iterations";
   TENON_CHECK(seen.reader == kNobody || seen.reader == t.agent)
       << "race: element " << offset << " of " << buffer_->name
       << " is written by one iteration and read by another";

@@ -10,16 +10,17 @@ struct IntrinsicRow {
 };
 
 constexpr IntrinsicRow kIntrinsics[] = {
-    {"exp", 1},   {"log", 1},   {"tanh", 1},  {"erf", 1},   {"sigmoid", 1}, {"sqrt", 1},
-    {"rsqrt", 1}, {"pow", 2},   {"abs", 1},   {"floor", 1}, {"ceil", 1},    {"round", 1},
-    {"trunc", 1}, {"sin", 1},   {"cos", 1},   {"tan", 1},   {"asin", 1},    {"acos", 1},
-    {"atan", 1},  {"sinh", 1},  {"cosh", 1},  {"asinh", 1}, {"acosh", 1},   {"atanh", 1},
+    {"exp", 1},   {"log", 1},   {"tanh", 1}, {"erf", 1},   {"sigmoid", 1}, {"sqrt", 1},
+    {"rsqrt", 1}, {"pow", 2},   {"abs", 1},  {"floor", 1}, {"ceil", 1},    {"round", 1},
+    {"trunc", 1}, {"sin", 1},   {"cos", 1},  {"tan", 1},   {"asin", 1},    {"acos", 1},
+    {"atan", 1},  {"sinh", 1},  {"cosh", 1}, {"asinh", 1}, {"acosh", 1},   {"atanh", 1},
     {"isnan", 1}, {"isinf", 1}, {"fma", 3},
 };
 static_assert(std::size(kIntrinsics) == static_cast<size_t>(Intrinsic::kFma) + 1);
 
-constexpr std::string_view kBinaryOps[] = {"+", "-",  "*",  "/",   "//", "%", "min", "max", "==", "!=",
-                                           "<", "<=", "and", "or", "&",  "|", "^",   "<<",  ">>"};
+constexpr std::string_view kBinaryOps[] = {"+",   "-",  "*",  "/",  "//", "%",   "min",
+                                           "max", "==", "!=", "<",  "<=", "and", "or",
+                                           "&",   "|",  "^",  "<<", ">>"};
 static_assert(std::size(kBinaryOps) == static_cast<size_t>(BinaryOp::kShr) + 1);
 
 int index_lanes(const std::vector<Expr>& indices) {

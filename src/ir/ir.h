@@ -60,8 +60,7 @@ class Expr : public Ref<ExprNode> {
   using Ref::Ref;
   // An i64 IntImm, so that `i * 16 + 1` reads as it should.
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  Expr(T index_constant)  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<T, bool>) Expr(T index_constant)  // NOLINT(google-explicit-constructor)
       : Expr(index_imm(static_cast<int64_t>(index_constant))) {}
   ExprKind kind() const { return get()->kind; }
   DType dtype() const { return get()->dtype; }
@@ -115,7 +114,7 @@ struct BufferNode : RefCounted {
   std::vector<int64_t> shape;    // every extent >= 1; rank 0 holds one element
   std::vector<int64_t> strides;  // in elements, row-major unless storage_align padded a dimension
   Scope scope = Scope::kGlobal;
-  int64_t elements() const;      // storage: highest offset + 1
+  int64_t elements() const;  // storage: highest offset + 1
 };
 
 class Buffer : public Ref<BufferNode> {
@@ -165,10 +164,25 @@ struct Unary : ExprNode {
 };
 
 enum class BinaryOp : uint8_t {
-  kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax,
-  kEq, kNe, kLt, kLe,      // result: bool of the same lanes
-  kAnd, kOr,               // bool only
-  kBitAnd, kBitOr, kBitXor, kShl, kShr,  // integers; kShr is arithmetic when signed
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kFloorMod,
+  kMin,
+  kMax,
+  kEq,
+  kNe,
+  kLt,
+  kLe,  // result: bool of the same lanes
+  kAnd,
+  kOr,  // bool only
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShl,
+  kShr,  // integers; kShr is arithmetic when signed
 };
 bool is_comparison(BinaryOp op);
 std::string_view to_string(BinaryOp op);  // "+", "//", "min", "and", ...
@@ -184,7 +198,10 @@ struct Select : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kSelect;
   Expr condition, on_true, on_false;
   Select(Expr c, Expr t, Expr f)
-      : ExprNode(kKind, t.dtype()), condition(std::move(c)), on_true(std::move(t)), on_false(std::move(f)) {}
+      : ExprNode(kKind, t.dtype()),
+        condition(std::move(c)),
+        on_true(std::move(t)),
+        on_false(std::move(f)) {}
 };
 
 // buffer[indices], one index per dimension (or a single flat offset after flatten). Indices that are
@@ -199,8 +216,32 @@ struct Load : ExprNode {
 };
 
 enum class Intrinsic : uint8_t {
-  kExp, kLog, kTanh, kErf, kSigmoid, kSqrt, kRsqrt, kPow, kAbs, kFloor, kCeil, kRound /*half to even*/,
-  kTrunc, kSin, kCos, kTan, kAsin, kAcos, kAtan, kSinh, kCosh, kAsinh, kAcosh, kAtanh, kIsNan, kIsInf,
+  kExp,
+  kLog,
+  kTanh,
+  kErf,
+  kSigmoid,
+  kSqrt,
+  kRsqrt,
+  kPow,
+  kAbs,
+  kFloor,
+  kCeil,
+  kRound /*half to even*/,
+  kTrunc,
+  kSin,
+  kCos,
+  kTan,
+  kAsin,
+  kAcos,
+  kAtan,
+  kSinh,
+  kCosh,
+  kAsinh,
+  kAcosh,
+  kAtanh,
+  kIsNan,
+  kIsInf,
   kFma /*a*b+c, one rounding*/,
 };
 int arity(Intrinsic fn);
@@ -225,7 +266,8 @@ struct Ramp : ExprNode {  // base, base + stride, base + 2*stride, ...
 struct Broadcast : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kBroadcast;
   Expr value;
-  Broadcast(Expr v, int lanes) : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
+  Broadcast(Expr v, int lanes)
+      : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
 };
 
 // All lanes of `value` combined into a scalar by kAdd, kMul, kMin, kMax, kAnd or kOr, in any order.
@@ -233,7 +275,8 @@ struct VectorReduce : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kVectorReduce;
   BinaryOp op;
   Expr value;
-  VectorReduce(BinaryOp o, Expr v) : ExprNode(kKind, v.dtype().scalar()), op(o), value(std::move(v)) {}
+  VectorReduce(BinaryOp o, Expr v)
+      : ExprNode(kKind, v.dtype().scalar()), op(o), value(std::move(v)) {}
 };
 
 // ---- statements ------------------------------------------------------------------------------
@@ -241,7 +284,14 @@ struct VectorReduce : ExprNode {
 enum class ForKind : uint8_t { kSerial, kParallel, kVectorized, kUnrolled, kThread };
 
 enum class ThreadTag : uint8_t {
-  kNone, kBlockX, kBlockY, kBlockZ, kThreadX, kThreadY, kThreadZ, kVThread,
+  kNone,
+  kBlockX,
+  kBlockY,
+  kBlockZ,
+  kThreadX,
+  kThreadY,
+  kThreadZ,
+  kVThread,
 };
 
 // for var in [min, min + extent). Vectorised and unrolled loops have constant extents.
@@ -253,7 +303,13 @@ struct For : StmtNode {
   ThreadTag tag;
   Stmt body;
   For(Var v, Expr m, Expr e, ForKind k, Stmt b, ThreadTag t = ThreadTag::kNone)
-      : StmtNode(kKind), var(std::move(v)), min(std::move(m)), extent(std::move(e)), loop_kind(k), tag(t), body(std::move(b)) {}
+      : StmtNode(kKind),
+        var(std::move(v)),
+        min(std::move(m)),
+        extent(std::move(e)),
+        loop_kind(k),
+        tag(t),
+        body(std::move(b)) {}
 };
 
 // buffer[indices] = value, only in lanes where `predicate` (may be undefined) holds.
@@ -264,15 +320,22 @@ struct Store : StmtNode {
   Expr value;
   Expr predicate;
   Store(Buffer b, std::vector<Expr> i, Expr v, Expr p = Expr())
-      : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)), value(std::move(v)), predicate(std::move(p)) {}
+      : StmtNode(kKind),
+        buffer(std::move(b)),
+        indices(std::move(i)),
+        value(std::move(v)),
+        predicate(std::move(p)) {}
 };
 
 struct If : StmtNode {
   static constexpr StmtKind kKind = StmtKind::kIf;
-  Expr condition;  // scalar bool
+  Expr condition;             // scalar bool
   Stmt then_case, else_case;  // else_case may be undefined
   If(Expr c, Stmt t, Stmt e = Stmt())
-      : StmtNode(kKind), condition(std::move(c)), then_case(std::move(t)), else_case(std::move(e)) {}
+      : StmtNode(kKind),
+        condition(std::move(c)),
+        then_case(std::move(t)),
+        else_case(std::move(e)) {}
 };
 
 struct Block : StmtNode {  // in order; an empty block does nothing
@@ -297,7 +360,8 @@ struct Prefetch : StmtNode {  // a hint; no effect on values, may name an elemen
   static constexpr StmtKind kKind = StmtKind::kPrefetch;
   Buffer buffer;
   std::vector<Expr> indices;
-  Prefetch(Buffer b, std::vector<Expr> i) : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)) {}
+  Prefetch(Buffer b, std::vector<Expr> i)
+      : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)) {}
 };
 
 // A whole kernel. Parameters are global buffers in calling order: inputs, then outputs.

@@ -20,25 +20,35 @@ constexpr std::string_view kTags[] = {"",          " block.x",  " block.y",  " b
 // Higher binds tighter; 0 marks operators written as calls.
 int precedence(BinaryOp op) {
   switch (op) {
-    case BinaryOp::kOr: return 1;
-    case BinaryOp::kAnd: return 2;
+    case BinaryOp::kOr:
+      return 1;
+    case BinaryOp::kAnd:
+      return 2;
     case BinaryOp::kEq:
     case BinaryOp::kNe:
     case BinaryOp::kLt:
-    case BinaryOp::kLe: return 3;
-    case BinaryOp::kBitOr: return 4;
-    case BinaryOp::kBitXor: return 5;
-    case BinaryOp::kBitAnd: return 6;
+    case BinaryOp::kLe:
+      return 3;
+    case BinaryOp::kBitOr:
+      return 4;
+    case BinaryOp::kBitXor:
+      return 5;
+    case BinaryOp::kBitAnd:
+      return 6;
     case BinaryOp::kShl:
-    case BinaryOp::kShr: return 7;
+    case BinaryOp::kShr:
+      return 7;
     case BinaryOp::kAdd:
-    case BinaryOp::kSub: return 8;
+    case BinaryOp::kSub:
+      return 8;
     case BinaryOp::kMul:
     case BinaryOp::kDiv:
     case BinaryOp::kFloorDiv:
-    case BinaryOp::kFloorMod: return 9;
+    case BinaryOp::kFloorMod:
+      return 9;
     case BinaryOp::kMin:
-    case BinaryOp::kMax: return 0;
+    case BinaryOp::kMax:
+      return 0;
   }
   return 0;
 }
@@ -46,9 +56,12 @@ constexpr int kUnaryPrecedence = 10;
 
 std::string_view reduce_name(BinaryOp op) {
   switch (op) {
-    case BinaryOp::kAdd: return "sum";
-    case BinaryOp::kMul: return "product";
-    default: return to_string(op);
+    case BinaryOp::kAdd:
+      return "sum";
+    case BinaryOp::kMul:
+      return "product";
+    default:
+      return to_string(op);
   }
 }
 
@@ -156,17 +169,27 @@ void Printer::expr(const Expr& e, int outer) {
     return;
   }
   switch (e.kind()) {
-    case ExprKind::kIntImm: int_imm(e.as<IntImm>()); break;
-    case ExprKind::kFloatImm: out_ += float_text(e.dtype(), e.as<FloatImm>()->value); break;
-    case ExprKind::kVarNode: out_ += name_of(e.get(), e.as<VarNode>()->name); break;
-    case ExprKind::kCast: call(to_string(e.dtype()), {e.as<Cast>()->value}); break;
+    case ExprKind::kIntImm:
+      int_imm(e.as<IntImm>());
+      break;
+    case ExprKind::kFloatImm:
+      out_ += float_text(e.dtype(), e.as<FloatImm>()->value);
+      break;
+    case ExprKind::kVarNode:
+      out_ += name_of(e.get(), e.as<VarNode>()->name);
+      break;
+    case ExprKind::kCast:
+      call(to_string(e.dtype()), {e.as<Cast>()->value});
+      break;
     case ExprKind::kUnary: {
       constexpr std::string_view kSigns[] = {"not ", "-", "~"};
       out_ += kSigns[static_cast<size_t>(e.as<Unary>()->op)];
       expr(e.as<Unary>()->a, kUnaryPrecedence);
       break;
     }
-    case ExprKind::kBinary: binary(e.as<Binary>(), outer); break;
+    case ExprKind::kBinary:
+      binary(e.as<Binary>(), outer);
+      break;
     case ExprKind::kSelect: {
       const auto* n = e.as<Select>();
       call("select", {n->condition, n->on_true, n->on_false});
@@ -256,7 +279,9 @@ void Printer::stmt(const Stmt& s) {
   }
   line();
   switch (s.kind()) {
-    case StmtKind::kFor: loop(s.as<For>()); break;
+    case StmtKind::kFor:
+      loop(s.as<For>());
+      break;
     case StmtKind::kStore: {
       const auto* n = s.as<Store>();
       access(n->buffer, n->indices);
@@ -268,8 +293,11 @@ void Printer::stmt(const Stmt& s) {
       }
       break;
     }
-    case StmtKind::kIf: conditional(s.as<If>()); break;
-    case StmtKind::kBlock: break;
+    case StmtKind::kIf:
+      conditional(s.as<If>());
+      break;
+    case StmtKind::kBlock:
+      break;
     case StmtKind::kAllocate: {
       const auto* n = s.as<Allocate>();
       out_ += "allocate ";
@@ -279,7 +307,9 @@ void Printer::stmt(const Stmt& s) {
       body(n->body);
       break;
     }
-    case StmtKind::kBarrier: out_ += "barrier"; break;
+    case StmtKind::kBarrier:
+      out_ += "barrier";
+      break;
     case StmtKind::kPrefetch: {
       out_ += "prefetch ";
       access(s.as<Prefetch>()->buffer, s.as<Prefetch>()->indices);

@@ -13,8 +13,9 @@ enum class Dialect : uint8_t {
 };
 
 // Always: variables are bound before use and bound once, buffers are parameters or allocated around
-// their use, types and lanes agree, extents are i64, thread tags only on kThread loops, no parallel
-// loop inside a parallel loop.
+// their use, inputs are not stored to, types and lanes agree, extents are i64 (constant where a loop is
+// vectorised or unrolled), thread tags only on kThread loops, barriers only inside those, no parallel
+// or thread loop inside a parallel loop. In kFlat also: buffers in registers have constant indices.
 void verify(const Function& f, Dialect dialect);
 
 }  // namespace tenon::ir

@@ -17,9 +17,14 @@ void children(const Expr& e, F&& fn) {
   switch (e.kind()) {
     case ExprKind::kIntImm:
     case ExprKind::kFloatImm:
-    case ExprKind::kVarNode: break;
-    case ExprKind::kCast: each(e.as<Cast>()->value); break;
-    case ExprKind::kUnary: each(e.as<Unary>()->a); break;
+    case ExprKind::kVarNode:
+      break;
+    case ExprKind::kCast:
+      each(e.as<Cast>()->value);
+      break;
+    case ExprKind::kUnary:
+      each(e.as<Unary>()->a);
+      break;
     case ExprKind::kBinary: {
       const auto* n = e.as<Binary>();
       each(n->a);
@@ -53,8 +58,12 @@ void children(const Expr& e, F&& fn) {
       each(n->stride);
       break;
     }
-    case ExprKind::kBroadcast: each(e.as<Broadcast>()->value); break;
-    case ExprKind::kVectorReduce: each(e.as<VectorReduce>()->value); break;
+    case ExprKind::kBroadcast:
+      each(e.as<Broadcast>()->value);
+      break;
+    case ExprKind::kVectorReduce:
+      each(e.as<VectorReduce>()->value);
+      break;
   }
 }
 
@@ -101,8 +110,11 @@ void children(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       }
       break;
     }
-    case StmtKind::kAllocate: stmt(s.as<Allocate>()->body); break;
-    case StmtKind::kBarrier: break;
+    case StmtKind::kAllocate:
+      stmt(s.as<Allocate>()->body);
+      break;
+    case StmtKind::kBarrier:
+      break;
     case StmtKind::kPrefetch: {
       for (const Expr& i : s.as<Prefetch>()->indices) {
         expr(i);
@@ -120,7 +132,8 @@ void walk(const Expr& e, const F& fn) {
 
 template <class F>
 void walk_exprs(const Stmt& s, const F& fn) {
-  children(s, [&](const Expr& e) { walk(e, fn); }, [&](const Stmt& t) { walk_exprs(t, fn); });
+  children(
+      s, [&](const Expr& e) { walk(e, fn); }, [&](const Stmt& t) { walk_exprs(t, fn); });
 }
 
 // The list with each element mutated, or nothing if all came back the same: the common case does not
@@ -144,9 +157,12 @@ std::optional<std::vector<T>> mutate_all(const std::vector<T>& list, const F& fn
 
 Expr rebuild_unary(UnaryOp op, Expr a) {
   switch (op) {
-    case UnaryOp::kNot: return logical_not(std::move(a));
-    case UnaryOp::kNeg: return -std::move(a);
-    case UnaryOp::kBitNot: return bit_not(std::move(a));
+    case UnaryOp::kNot:
+      return logical_not(std::move(a));
+    case UnaryOp::kNeg:
+      return -std::move(a);
+    case UnaryOp::kBitNot:
+      return bit_not(std::move(a));
   }
   return a;
 }
@@ -157,7 +173,8 @@ Expr descend_expr(const Expr& e, const F& mutate) {
   switch (e.kind()) {
     case ExprKind::kIntImm:
     case ExprKind::kFloatImm:
-    case ExprKind::kVarNode: return e;
+    case ExprKind::kVarNode:
+      return e;
     case ExprKind::kCast: {
       const auto* n = e.as<Cast>();
       Expr v = mutate(n->value);
@@ -241,9 +258,11 @@ Stmt descend_stmt(const Stmt& s, const F& mutate) {
       if (min.same_as(n->min) && extent.same_as(n->extent) && body.same_as(n->body)) {
         return s;
       }
-      return make_for(n->var, std::move(min), std::move(extent), n->loop_kind, std::move(body), n->tag);
+      return make_for(n->var, std::move(min), std::move(extent), n->loop_kind, std::move(body),
+                      n->tag);
     }
-    case StmtKind::kStore: return descend_store(s, mutate);
+    case StmtKind::kStore:
+      return descend_store(s, mutate);
     case StmtKind::kIf: {
       const auto* n = s.as<If>();
       Expr c = mutate(n->condition);
@@ -262,7 +281,8 @@ Stmt descend_stmt(const Stmt& s, const F& mutate) {
       Stmt body = mutate(n->body);
       return body.same_as(n->body) ? s : allocate(n->buffer, std::move(body));
     }
-    case StmtKind::kBarrier: return s;
+    case StmtKind::kBarrier:
+      return s;
     case StmtKind::kPrefetch: {
       const auto* n = s.as<Prefetch>();
       auto indices = mutate_all(n->indices, mutate);
@@ -341,7 +361,8 @@ void visit(const Stmt& s, FunctionRef<void(const Stmt&)> on_stmt) {
     return;
   }
   on_stmt(s);
-  children(s, [](const Expr&) {}, [&](const Stmt& t) { visit(t, on_stmt); });
+  children(
+      s, [](const Expr&) {}, [&](const Stmt& t) { visit(t, on_stmt); });
 }
 
 Expr rewrite(const Expr& e, FunctionRef<Expr(const Expr&)> fn) { return Rewriter{fn, nullptr}(e); }
@@ -361,8 +382,9 @@ bool uses_var(const Stmt& s, const VarNode* v) {
     return false;
   }
   bool found = false;
-  children(s, [&](const Expr& e) { found = found || uses(e, v); },
-           [&](const Stmt& t) { found = found || uses_var(t, v); });
+  children(
+      s, [&](const Expr& e) { found = found || uses(e, v); },
+      [&](const Stmt& t) { found = found || uses_var(t, v); });
   return found;
 }
 

@@ -19,9 +19,10 @@ class FunctionRef<R(Args...)> {
  public:
   FunctionRef(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
   template <class F>
-    requires(!std::same_as<std::remove_cvref_t<F>, FunctionRef> &&
-             std::is_invocable_r_v<R, F&, Args...>)
-  FunctionRef(F&& f)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload)
+  requires(!std::same_as<std::remove_cvref_t<F>, FunctionRef> &&
+           std::is_invocable_r_v<R, F&, Args...>)
+      // NOLINTNEXTLINE: copies are excluded above
+      FunctionRef(F&& f)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
         call_([](void* object, Args... args) -> R {
           return (*static_cast<std::remove_reference_t<F>*>(object))(std::forward<Args>(args)...);

@@ -42,7 +42,8 @@ Stmt serial(const Var& v, Expr extent, Stmt body) {
   return make_for(v, 0, std::move(extent), ForKind::kSerial, std::move(body));
 }
 
-#define EXPECT_ERROR(run, stmt, text) EXPECT_NE((run).error(stmt).find(text), std::string::npos) << (run).error(stmt)
+#define EXPECT_ERROR(run, stmt, text) \
+  EXPECT_NE((run).error(stmt).find(text), std::string::npos) << (run).error(stmt)
 
 TEST(Interp, MatmulOfOddShape) {
   const int64_t m = 3;
@@ -159,7 +160,9 @@ TEST(Interp, VectorsRampBroadcastReduce) {
   EXPECT_EQ(run(store(run.b, {lanes}, odd * make_float(kF32, 2))),
             (std::vector<double>{2, 6, 10, 14}));
   EXPECT_EQ(run(store(run.b, {ramp(3, -1, 4)}, odd)), (std::vector<double>{7, 5, 3, 1}));
-  const auto reduced = [&](BinaryOp op) { return run(store(run.b, {0}, vector_reduce(op, odd)))[0]; };
+  const auto reduced = [&](BinaryOp op) {
+    return run(store(run.b, {0}, vector_reduce(op, odd)))[0];
+  };
   EXPECT_EQ(reduced(BinaryOp::kAdd), 16);
   EXPECT_EQ(reduced(BinaryOp::kMul), 105);
   EXPECT_EQ(reduced(BinaryOp::kMin), 1);
@@ -210,7 +213,8 @@ TEST(Interp, ParallelIterationsMayNotMeet) {
   const Expr v = load(run.a, {i});
   const Expr one = make_float(kF32, 1);
   // Each iteration owns two elements and may read what it wrote itself.
-  const Stmt own = block({store(run.b, {i * 2}, v), store(run.b, {i * 2 + 1}, load(run.b, {i * 2}))});
+  const Stmt own =
+      block({store(run.b, {i * 2}, v), store(run.b, {i * 2 + 1}, load(run.b, {i * 2}))});
   EXPECT_EQ(run(parallel(own)), (std::vector<double>{0, 0, 1, 1, 2, 2, 3, 3}));
   EXPECT_ERROR(run, parallel(store(run.b, {floor_div(i, 2)}, v)), "written by two iterations");
   const Stmt init = serial(i, 8, store(run.b, {i}, one));
@@ -286,8 +290,8 @@ TEST(Interp, BarrierInALoopSeparatesItsIterations) {
   const Stmt take = store(run.b, {tx}, load(s, {floor_mod(tx + 1, 4)}));
   const Stmt give = store(s, {tx}, load(run.b, {tx}));
   const auto whole = [&](bool second_barrier) {
-    const Stmt round = second_barrier ? block({take, barrier(), give, barrier()})
-                                      : block({take, give, barrier()});
+    const Stmt round =
+        second_barrier ? block({take, barrier(), give, barrier()}) : block({take, give, barrier()});
     const Stmt body = block({store(s, {tx}, load(run.a, {tx})), barrier(), serial(k, 3, round)});
     return thread(bx, 1, ThreadTag::kBlockX, allocate(s, thread(tx, 4, ThreadTag::kThreadX, body)));
   };
@@ -333,13 +337,16 @@ TEST(Interp, BlocksAndGlobalMemoryRace) {
   const Var bx("bx"), by("by"), tx("tx"), v("v");
   const Expr value = load(run.a, {tx});
   const auto grid = [&](Stmt body) {
-    return thread(bx, 2, ThreadTag::kBlockX,
-                  thread(by, 2, ThreadTag::kBlockY, thread(tx, 2, ThreadTag::kThreadX, std::move(body))));
+    return thread(
+        bx, 2, ThreadTag::kBlockX,
+        thread(by, 2, ThreadTag::kBlockY, thread(tx, 2, ThreadTag::kThreadX, std::move(body))));
   };
   EXPECT_ERROR(run, grid(store(run.b, {bx * 2 + tx}, value)), "race");  // by is not in the index
   // A barrier does not order global memory.
-  const Stmt global = block({store(run.b, {tx}, value), barrier(), store(run.b, {2 + tx}, load(run.b, {1 - tx}))});
-  EXPECT_ERROR(run, thread(bx, 1, ThreadTag::kBlockX, thread(tx, 2, ThreadTag::kThreadX, global)), "race");
+  const Stmt global =
+      block({store(run.b, {tx}, value), barrier(), store(run.b, {2 + tx}, load(run.b, {1 - tx}))});
+  EXPECT_ERROR(run, thread(bx, 1, ThreadTag::kBlockX, thread(tx, 2, ThreadTag::kThreadX, global)),
+               "race");
   const Stmt virtual_threads = thread(v, 2, ThreadTag::kVThread, store(run.b, {v * 2 + tx}, value));
   EXPECT_EQ(run(thread(tx, 2, ThreadTag::kThreadX, virtual_threads)),
             (std::vector<double>{0, 1, 0, 1}));
