@@ -20,6 +20,8 @@ class RefCounted {
   void release() const {
     if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
+  // Held by more than one handle: worth remembering in a walk over a graph of nodes.
+  bool shared() const { return refs_.load(std::memory_order_relaxed) > 1; }
 
  private:
   mutable std::atomic<int> refs_{0};
