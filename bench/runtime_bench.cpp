@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fork/join latency of the pool: an empty region on spinning workers, and after the workers fell asleep.
+// Fork/join latency of the pool: an empty region on spinning workers, and after the workers fell
+// asleep.
 //   runtime_bench [threads]
 #include <algorithm>
 #include <chrono>

@@ -11,8 +11,8 @@ struct CpuList {
   int cpus[kMaxCpus];
 };
 
-// The CPUs in the calling thread's affinity mask: its current one first, then one per physical core, then
-// the other hardware threads of those cores.
+// The CPUs in the calling thread's affinity mask: its current one first, then one per physical
+// core, then the other hardware threads of those cores.
 //   2 cores of 2 threads {0,2} {1,3}, called on 2   =>   2 1 0 3
 CpuList usable_cpus();
 

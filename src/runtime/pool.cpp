@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pool behind tenon_runtime. Each worker has a mailbox of one cache line; a region is one exchange into
-// each mailbox and one look at each of them afterwards.
+// The pool behind tenon_runtime. Each worker has a mailbox of one cache line; a region is one
+// exchange into each mailbox and one look at each of them afterwards.
 //
-//   worker's word   kIdle --caller--> kWork --worker--> kIdle       both spinning: two cache line transfers
-//                   kWork --caller--> kAwaited --worker--> kIdle    the worker wakes the caller
-//                   kIdle --worker--> kAsleep --caller--> kCalled   the caller wakes it, and then
-//                         kCalled --worker--> kWork                   it comes in time, or
-//                         kCalled --caller--> kAsleep                 the caller, done first, runs the share
-//                   kAsleep --worker--> kIdle                       woken too late: spins for the next region
-//                   kIdle or kAsleep --destroy--> kQuit
+//   worker's word: kIdle --caller--> kWork --worker--> kIdle      both spinning: two line transfers
+//                  kWork --caller--> kAwaited --worker--> kIdle   the worker wakes the caller
+//                  kIdle --worker--> kAsleep --caller--> kCalled  the caller wakes it, and then
+//                        kCalled --worker--> kWork                  it comes in time, or
+//                        kCalled --caller--> kAsleep                the caller runs its share
+//                  kAsleep --worker--> kIdle                      woken too late: spins for the next
+//                  kIdle or kAsleep --destroy--> kQuit
 //
-// So a small region after a pause costs a system call, not the time a sleeping CPU takes to come back.
+// So a small region after a pause costs a system call, not the time a sleeping CPU takes to come
+// back.
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,9 +27,11 @@ namespace tenon::runtime {
 namespace {
 
 constexpr size_t kStackBytes = size_t{8} << 20;
-// Long enough to bridge the serial code between two kernels; short enough to cost an idle process nothing.
+// Long enough to bridge the serial code between two kernels; short enough to cost an idle process
+// nothing.
 constexpr int64_t kWorkerSpinNs = 50'000;
-// The caller waits for others' shares: sleeping sooner would add a wake-up to the latency of the region.
+// The caller waits for others' shares: sleeping sooner would add a wake-up to the latency of the
+// region.
 constexpr int64_t kCallerSpinNs = 200'000;
 
 enum State : uint32_t { kIdle, kWork, kAwaited, kAsleep, kCalled, kQuit };
@@ -121,8 +124,8 @@ void pin(Worker& worker, int cpu) {
   worker.cpu = pthread_setaffinity_np(worker.thread, sizeof set, &set) == 0 ? cpu : -1;
 }
 
-// The caller is never moved, but the kernel may have moved it onto a worker's CPU, where the two would take
-// turns. That worker then gets the CPU the caller left.
+// The caller is never moved, but the kernel may have moved it onto a worker's CPU, where the two
+// would take turns. That worker then gets the CPU the caller left.
 void step_aside(Pool& pool, int here) {
   for (int32_t i = 0; i < pool.workers; ++i) {
     if (pool.worker[i].cpu == here) {
@@ -244,7 +247,8 @@ bool start_workers(Pool& pool, int32_t count) {
   return pool.workers == count;
 }
 
-// With more threads than CPUs spinning keeps others from their work, and pinning would fix a bad balance.
+// With more threads than CPUs spinning keeps others from their work, and pinning would fix a bad
+// balance.
 void fit_to_machine(Pool& pool, int32_t workers) {
   const CpuList list = usable_cpus();
   if (workers + 1 > list.count) {

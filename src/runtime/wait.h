@@ -51,8 +51,8 @@ inline uint32_t spin_while(const Word& word, uint32_t value, int64_t limit_ns) {
   }
 }
 
-// Returns when woken, at once if the word is not `value`, or for no reason. Whoever changes the word must
-// call wake_sleeper.
+// Returns when woken, at once if the word is not `value`, or for no reason. Whoever changes the
+// word must call wake_sleeper.
 inline void sleep_if(Word& word, uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }

@@ -49,8 +49,8 @@ std::vector<Range> ranges(const Runtime& rt, int64_t n) {
   return out;
 }
 
-// Like parallel, but the caller's share ends only when every other share has begun, so that no worker's share
-// falls to the caller.
+// Like parallel, but the caller's share ends only when every other share has begun, so that no
+// worker's share falls to the caller.
 template <class F>
 void parallel_all_awake(const Runtime& rt, F body) {
   std::atomic<int32_t> arrived{0};

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/kernels/run.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <exception>
+#include <thread>
+
+#include "bench/kernels/sources.h"
+#include "bench/support/ceilings.h"
+#include "bench/support/machine.h"
+
+namespace tenon::bench {
+namespace {
+
+// Longer than the idle workers of OpenMP and OpenBLAS spin.
+constexpr double kSettleS = 0.04;
+
+// Empty when the contestant's first run gives the right answer.
+std::string verify(const Contestant& c, const Data& data, double& error) {
+  c.run();
+  error = error_of(c.output(), data.reference);
+  return error <= kTolerance
+             ? ""
+             : fmt::format("WRONG (error {:.2g}, allowed {:.0e})", error, kTolerance);
+}
+
+// Fills `entries` with every contestant; returns those that may be timed, with the index of their
+// entry.
+struct Starter {
+  Contestant contestant;
+  size_t entry;
+};
+
+std::vector<Starter> line_up(const Workload& w, const Data& data, const tenon_runtime* rt,
+                             std::vector<Entry>& entries) {
+  std::vector<Starter> starters;
+  for (const SourceRow& source : all_sources()) {
+    try {
+      for (Contestant& c : source.make(w, data, rt)) {
+        Entry entry{
+            .name = c.name, .error = 0, .fault = "", .compile_ms = c.compile_ms, .timing = {}};
+        entry.fault = verify(c, data, entry.error);
+        if (entry.fault.empty()) {
+          starters.push_back({std::move(c), entries.size()});
+        }
+        entries.push_back(entry);
+      }
+    } catch (const std::exception& e) {
+      entries.push_back({.name = source.name,
+                         .error = 0,
+                         .fault = fmt::format("FAILED ({})", e.what()),
+                         .compile_ms = 0,
+                         .timing = {}});
+    }
+  }
+  return starters;
+}
+
+}  // namespace
+
+const Entry* Row::find(const std::string& name) const {
+  for (const Entry& e : entries) {
+    if (e.name == name && e.fault.empty()) {
+      return &e;
+    }
+  }
+  return nullptr;
+}
+
+bool Row::faulty() const {
+  for (const Entry& e : entries) {
+    if (!e.fault.empty()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+double Row::share(const Entry& e) const {
+  return workload.bound() == Bound::kCompute
+             ? gflops(e) / peak_gflops
+             : workload.bytes() / e.timing.best_s * 1e-9 / bandwidth_gbs;
+}
+
+double Row::ratio(const std::string& peer) const {
+  const Entry* ours = find("tenon");
+  const Entry* theirs = find(peer);
+  return ours == nullptr || theirs == nullptr ? 0 : theirs->timing.best_s / ours->timing.best_s;
+}
+
+std::string Row::placement() const {
+  const std::string before = placement_text(fork_join_us[0]);
+  return before == placement_text(fork_join_us[1]) ? before : "moved";
+}
+
+Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol) {
+  Row row;
+  row.workload = w;
+  row.threads = rt->threads;
+  const std::vector<Starter> starters = line_up(w, data, rt, row.entries);
+  const Pinned pinned(rt->threads);  // only now: pools that start in a first run inherit the mask
+  std::vector<Contestant> contestants;
+  for (const Starter& s : starters) {
+    contestants.push_back(s.contestant);
+  }
+  const Ceiling peak = fma_ceiling(rt);
+  const bool memory = w.bound() == Bound::kMemory;
+  const Ceiling triad = triad_ceiling(rt, memory ? static_cast<int64_t>(w.bytes()) : 0);
+  contestants.push_back(peak.contestant);
+  if (memory) {
+    contestants.push_back(triad.contestant);
+  }
+  protocol.settle_s = rt->threads > 1 ? kSettleS : 0;
+  std::this_thread::sleep_for(std::chrono::duration<double>(kSettleS));
+  row.fork_join_us[0] = fork_join_us(rt);
+  const std::vector<Timing> timings = measure(contestants, protocol);
+  row.fork_join_us[1] = fork_join_us(rt);
+  for (size_t i = 0; i < starters.size(); ++i) {
+    row.entries[starters[i].entry].timing = timings[i];
+  }
+  row.peak_gflops = peak.amount / timings[starters.size()].best_s * 1e-9;
+  row.bandwidth_gbs = memory ? triad.amount / timings.back().best_s * 1e-9 : 0;
+  return row;
+}
+
+}  // namespace tenon::bench
