@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "arith/linear.h"
+#include "backend/llvm/emitter.h"
+#include "backend/llvm/types.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace tenon::backend::llvm_cpu {
+
+using ir::DType;
+using ir::Expr;
+using llvm::Align;
+using llvm::Value;
+
+namespace {
+
+constexpr int64_t kMaxWideStride = 4;  // above, one gather beats that many loads and shuffles
+
+std::vector<int> every(int count, int begin, int step) {
+  std::vector<int> r(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    r[static_cast<size_t>(i)] = begin + i * step;
+  }
+  return r;
+}
+
+const Expr& flat(const std::vector<Expr>& indices) {
+  TENON_CHECK(indices.size() == 1) << "an access with " << indices.size() << " indices is not flat";
+  return indices.front();
+}
+
+// The scalar behind a predicate that is the same in all lanes; undefined if there is none.
+Expr uniform(const Expr& predicate) {
+  if (!predicate.dtype().is_vector()) {
+    return predicate;
+  }
+  const auto* n = predicate.as<ir::Broadcast>();
+  return n != nullptr ? n->value : Expr();
+}
+
+}  // namespace
+
+Emitter::Storage& Emitter::storage(const ir::Buffer& b) {
+  const auto it = buffers_.find(b.get());
+  TENON_CHECK(it != buffers_.end())
+      << "buffer " << b.name() << " is neither a parameter nor allocated";
+  return it->second;
+}
+
+template <class I>
+I* Emitter::annotate(const Storage& s, I* access) {
+  access->setMetadata(llvm::LLVMContext::MD_alias_scope, s.scope);
+  access->setMetadata(llvm::LLVMContext::MD_noalias, s.others);
+  if (s.read_only && llvm::isa<llvm::LoadInst>(access)) {
+    access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ctx_, {}));
+  }
+  return access;
+}
+
+bool Emitter::in_bounds(const ir::Buffer& b, const Expr& index) {
+  const arith::Interval r = arith::interval_of(index, ranges_);
+  return r.lo >= 0 && r.hi < b->elements();
+}
+
+int Emitter::depth_of(const Expr& e) {
+  int depth = 0;
+  ir::visit(e, [&](const Expr& x) {
+    if (const auto* v = x.as<ir::VarNode>()) {
+      depth = std::max(depth, vars_[v].depth);
+    } else if (x.as<ir::Load>() != nullptr) {
+      depth = depth_;
+    }
+  });
+  return depth;
+}
+
+// One step of address arithmetic per loop depth, outermost first and the constant last, so that each
+// step can leave the loops in which it does not change and accesses of one tile share all but the last.
+std::pair<Value*, Align> Emitter::address(const Storage& s, DType t, const Expr& index) {
+  const arith::Linear l = arith::to_linear(index);
+  std::vector<std::pair<int, size_t>> order;
+  int64_t common = std::abs(l.constant);
+  for (size_t i = 0; i < l.terms.size(); ++i) {
+    order.emplace_back(depth_of(l.terms[i].first), i);
+    common = std::gcd(common, l.terms[i].second);
+  }
+  std::sort(order.begin(), order.end());
+  llvm::Type* element = stored_type(ctx_, t.scalar());
+  Value* p = s.base;
+  for (const auto& [depth, i] : order) {
+    const auto& [atom, coefficient] = l.terms[i];
+    Value* step = expr(atom);
+    if (coefficient != 1) {
+      step = b_.CreateNSWMul(step, b_.getInt64(static_cast<uint64_t>(coefficient)));
+    }
+    p = b_.CreateGEP(element, p, step);
+  }
+  if (l.constant != 0) {
+    p = b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(l.constant)));
+  }
+  const int64_t bytes = std::gcd(common * t.bytes(), int64_t{64});
+  return {p, Align(static_cast<uint64_t>(bytes))};
+}
+
+Value* Emitter::vector_pointers(const Storage& s, const ir::Buffer& b, const Expr& index) {
+  Value* i = expr(index);
+  // Indices of 32 bits make half as many gathers.
+  if (b->elements() <= std::numeric_limits<int32_t>::max()) {
+    i = b_.CreateTrunc(i, i->getType()->getWithNewBitWidth(32));
+  }
+  return b_.CreateGEP(stored_type(ctx_, b.dtype()), s.base, i);
+}
+
+Value* Emitter::load(const ir::Load& n) {
+  const Storage& s = storage(n.buffer);
+  const Expr& index = flat(n.indices);
+  const DType t = n.dtype;
+  Value* own = nullptr;
+  if (n.predicate.defined() && !ir::is_const_true(n.predicate)) {
+    own = expr(n.predicate);
+  }
+  const auto run = as_run(index);
+  if (!s.slots.empty()) {
+    Value* v = load_slot(s, t, *run);
+    return own == nullptr ? v : b_.CreateSelect(own, v, llvm::Constant::getNullValue(v->getType()));
+  }
+  const bool safe = in_bounds(n.buffer, index);
+  Value* mask = own;
+  if (!safe && active_ != nullptr) {
+    Value* outer = active_mask(t.lanes);
+    mask = own == nullptr ? outer : b_.CreateAnd(own, outer);
+  }
+  Value* outer = active_;
+  active_ = own != nullptr && needs_mask(index) ? mask : active_;
+  Value* v = nullptr;
+  if (run) {
+    v = load_run(s, t, *run, mask, safe);
+  } else {
+    v = gather(s, t, vector_pointers(s, n.buffer, index), mask);
+  }
+  active_ = outer;
+  return to_carried(b_, cpu_, t, v);
+}
+
+Value* Emitter::load_scalar(const Storage& s, DType t, const Expr& index, Value* mask) {
+  auto [p, align] = address(s, t, index);
+  if (mask != nullptr) {  // the first element always exists
+    p = b_.CreateSelect(mask, p, s.base);
+  }
+  llvm::Type* type = stored_type(ctx_, t.scalar());
+  Value* v = annotate(s, b_.CreateAlignedLoad(type, p, align));
+  return mask == nullptr ? v : b_.CreateSelect(mask, v, llvm::Constant::getNullValue(type));
+}
+
+Value* Emitter::load_run(const Storage& s, DType t, const Run& run, Value* mask, bool safe) {
+  llvm::Type* type = stored_type(ctx_, t);
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  if (run.lanes == 1) {
+    return load_scalar(s, t, run.base, mask);
+  }
+  if (run.stride == 0 && mask == nullptr) {
+    return ops_.splat(load_scalar(s, t, run.base, nullptr), run.lanes);
+  }
+  if (run.stride == 1) {
+    const auto [p, align] = address(s, t, run.base);
+    if (mask == nullptr || safe) {
+      Value* v = annotate(s, b_.CreateAlignedLoad(type, p, align));
+      return mask == nullptr ? v : b_.CreateSelect(mask, v, zero);
+    }
+    return annotate(s, b_.CreateMaskedLoad(type, p, align, mask, zero));
+  }
+  if (mask == nullptr && run.stride != 0 && std::abs(run.stride) <= kMaxWideStride) {
+    return load_strided(s, t, run);
+  }
+  const Expr index = ir::ramp(run.base, run.stride, run.lanes);
+  Value* i = expr(index);
+  return gather(s, t, b_.CreateGEP(stored_type(ctx_, t.scalar()), s.base, i), mask);
+}
+
+// Loads everything between the first and the last lane, which lies inside the buffer, and picks.
+//   stride 3, 4 lanes: offsets 0 3 6 9 from loads at 0, 4 and 6
+Value* Emitter::load_strided(const Storage& s, DType t, const Run& run) {
+  const int n = run.lanes;
+  const int step = static_cast<int>(std::abs(run.stride));
+  const int span = (n - 1) * step + 1;
+  const bool down = run.stride < 0;
+  const Expr first = down ? run.base + Expr(int64_t{1 - span}) : run.base;
+  const auto [p, align] = address(s, t, first);
+  llvm::Type* element = stored_type(ctx_, t.scalar());
+  Value* wide = nullptr;  // lanes so far, in order of address
+  std::vector<int> at;    // at[i]: the lane of `wide` that holds lane i
+  int taken = 0;
+  for (int begin = 0; begin < span; begin += n) {
+    const int from = std::min(begin, span - n);
+    Value* q = b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(from)));
+    const Align part_align = llvm::commonAlignment(align, static_cast<uint64_t>(from * t.bytes()));
+    Value* part = annotate(s, b_.CreateAlignedLoad(stored_type(ctx_, t), q, part_align));
+    std::vector<int> picked;
+    for (; taken < n && taken * step < from + n; ++taken) {
+      picked.push_back(taken * step - from);
+    }
+    if (wide == nullptr) {
+      wide = part;
+      at = picked;
+      continue;
+    }
+    // Both sides of a shuffle have n lanes: keep what was picked so far in front.
+    std::vector<int> mix(at.begin(), at.end());
+    for (const int lane : picked) {
+      mix.push_back(n + lane);
+    }
+    const int have = static_cast<int>(mix.size());
+    mix.resize(static_cast<size_t>(n), llvm::PoisonMaskElem);
+    wide = b_.CreateShuffleVector(wide, part, mix);
+    at = every(have, 0, 1);
+  }
+  if (span <= n) {
+    wide = b_.CreateShuffleVector(wide, at);
+  }
+  return down ? b_.CreateShuffleVector(wide, every(n, n - 1, -1)) : wide;
+}
+
+Value* Emitter::gather(const Storage& s, DType t, Value* pointers, Value* mask) {
+  llvm::Type* type = stored_type(ctx_, t);
+  const Align align(static_cast<uint64_t>(t.bytes()));
+  llvm::Constant* zero = llvm::Constant::getNullValue(type);
+  return annotate(s, b_.CreateMaskedGather(type, pointers, align, mask, zero));
+}
+
+namespace {
+
+size_t slot_index(const Place& place, int64_t offset) {
+  const auto after = std::upper_bound(place.slots.begin(), place.slots.end(), offset,
+                                      [](int64_t at, const Slot& s) { return at < s.begin; });
+  return static_cast<size_t>(after - place.slots.begin()) - 1;
+}
+
+}  // namespace
+
+Value* Emitter::load_slot(const Storage& s, DType t, const Run& run) {
+  const int64_t begin = *ir::const_int(run.base);
+  const size_t i = slot_index(*s.place, begin);
+  const Slot& slot = s.place->slots[i];
+  Value* whole = b_.CreateLoad(carried_type(ctx_, t.with_lanes(slot.lanes)), s.slots[i]);
+  return ops_.lanes(whole, static_cast<int>(begin - slot.begin), t.lanes);
+}
+
+void Emitter::store_slot(const Storage& s, DType t, const Run& run, Value* v, Value* mask) {
+  const int64_t begin = *ir::const_int(run.base);
+  const size_t i = slot_index(*s.place, begin);
+  const Slot& slot = s.place->slots[i];
+  if (mask != nullptr) {
+    v = b_.CreateSelect(mask, v, load_slot(s, t, run));
+  }
+  if (slot.lanes == t.lanes) {
+    b_.CreateStore(v, s.slots[i]);
+    return;
+  }
+  Value* whole = b_.CreateLoad(carried_type(ctx_, t.with_lanes(slot.lanes)), s.slots[i]);
+  const int at = static_cast<int>(begin - slot.begin);
+  if (t.lanes == 1) {
+    whole = b_.CreateInsertElement(whole, v, static_cast<uint64_t>(at));
+  } else {
+    std::vector<int> widen = every(slot.lanes, 0, 1);
+    std::fill(widen.begin() + t.lanes, widen.end(), llvm::PoisonMaskElem);
+    Value* wide = b_.CreateShuffleVector(v, widen);
+    std::vector<int> mix = every(slot.lanes, 0, 1);
+    for (int k = 0; k < t.lanes; ++k) {
+      mix[static_cast<size_t>(at + k)] = slot.lanes + k;
+    }
+    whole = b_.CreateShuffleVector(whole, wide, mix);
+  }
+  b_.CreateStore(whole, s.slots[i]);
+}
+
+void Emitter::store(const ir::Store& n) {
+  if (!n.predicate.defined() || ir::is_const_true(n.predicate)) {
+    store_value(n, nullptr);
+    return;
+  }
+  if (ir::is_const_false(n.predicate)) {
+    return;
+  }
+  const Expr same = uniform(n.predicate);
+  if (same.defined() && storage(n.buffer).slots.empty()) {
+    const ir::Stmt plain = ir::store(n.buffer, n.indices, n.value);
+    if_then_else(expr(same), plain, ir::Stmt());
+    return;
+  }
+  store_value(n, expr(n.predicate));
+}
+
+void Emitter::store_value(const ir::Store& n, Value* mask) {
+  const Storage& s = storage(n.buffer);
+  const Expr& index = flat(n.indices);
+  const DType t = n.value.dtype();
+  active_ = mask;
+  Value* v = expr(n.value);
+  const auto run = as_run(index);
+  TENON_CHECK(index.dtype().lanes == t.lanes)
+      << "a store of " << t.lanes << " lanes to " << index.dtype().lanes << " places";
+  if (!s.slots.empty()) {
+    store_slot(s, t, *run, v, mask);
+    active_ = nullptr;
+    return;
+  }
+  Value* stored = to_stored(b_, cpu_, t, v);
+  if (run && (run->lanes == 1 || run->stride == 1)) {
+    const auto [p, align] = address(s, t, run->base);
+    if (mask == nullptr) {
+      annotate(s, b_.CreateAlignedStore(stored, p, align));
+    } else {
+      annotate(s, b_.CreateMaskedStore(stored, p, align, mask));
+    }
+  } else if (run && mask == nullptr) {
+    store_lanes(s, t, *run, stored);
+  } else {
+    const Align align(static_cast<uint64_t>(t.bytes()));
+    annotate(s, b_.CreateMaskedScatter(stored, vector_pointers(s, n.buffer, index), align, mask));
+  }
+  active_ = nullptr;
+}
+
+void Emitter::store_lanes(const Storage& s, DType t, const Run& run, Value* stored) {
+  const auto [p, align] = address(s, t, run.base);
+  llvm::Type* element = stored_type(ctx_, t.scalar());
+  for (int i = 0; i < run.lanes; ++i) {
+    const int64_t offset = i * run.stride;
+    Value* q = b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(offset)));
+    Value* lane = b_.CreateExtractElement(stored, static_cast<uint64_t>(i));
+    annotate(s, b_.CreateAlignedStore(lane, q, Align(static_cast<uint64_t>(t.bytes()))));
+  }
+}
+
+}  // namespace tenon::backend::llvm_cpu

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the processor can do in one instruction, as far as the choice of LLVM IR depends on it.
+#pragma once
+
+namespace tenon::backend::llvm_cpu {
+
+struct Cpu {
+  bool x86 = true;
+  bool fma = false;           // fused multiply-add of f32 and f64
+  bool half_convert = false;  // f16 <-> f32
+  bool round = false;         // round to integral
+  bool masked_words = false;  // masked load and store of 4- and 8-byte elements
+  bool masked_bytes = false;  // and of 1- and 2-byte ones
+  int vector_bytes = 16;      // widest register worth using
+};
+
+}  // namespace tenon::backend::llvm_cpu

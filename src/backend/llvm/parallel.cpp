@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A parallel loop becomes a function of its own:
+//
+//   for i in 0..n parallel { C[i] = A[i] }
+//     =>  closure = {A, C} on the stack;  rt->parallel(rt, body, &closure, n)
+//         body(closure, begin, end):  for i in begin..end { C[i] = A[i] }
+#include <algorithm>
+
+#include "backend/llvm/emitter.h"
+#include "backend/llvm/types.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace tenon::backend::llvm_cpu {
+
+using llvm::BasicBlock;
+using llvm::Value;
+
+namespace {
+
+template <class T>
+void add_once(std::vector<const T*>& list, const T* item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) {
+    list.push_back(item);
+  }
+}
+
+}  // namespace
+
+void Emitter::parallel_loop(const ir::For& n) {
+  std::vector<const ir::BufferNode*> buffers;
+  std::vector<const ir::VarNode*> vars;
+  const auto use_buffer = [&](const ir::Buffer& b) {
+    const auto it = buffers_.find(b.get());
+    if (it != buffers_.end() && it->second.base != nullptr) {
+      add_once(buffers, b.get());
+    }
+  };
+  const std::function<void(const ir::Expr&)> on_expr = [&](const ir::Expr& e) {
+    if (const auto* v = e.as<ir::VarNode>(); v != nullptr && vars_.count(v) != 0) {
+      add_once(vars, v);
+    } else if (const auto* load = e.as<ir::Load>()) {
+      use_buffer(load->buffer);
+    }
+  };
+  ir::visit(n.min, on_expr);
+  ir::visit(n.body, on_expr);
+  ir::visit(n.body, [&](const ir::Stmt& s) {
+    if (const auto* store = s.as<ir::Store>()) {
+      use_buffer(store->buffer);
+    } else if (const auto* fetch = s.as<ir::Prefetch>()) {
+      use_buffer(fetch->buffer);
+    }
+  });
+
+  std::vector<llvm::Type*> fields(buffers.size(), b_.getPtrTy());
+  for (const ir::VarNode* v : vars) {
+    fields.push_back(carried_type(ctx_, v->dtype));
+  }
+  llvm::StructType* type = llvm::StructType::get(ctx_, fields);
+  llvm::AllocaInst* closure = entry_alloca(type, "closure");
+  unsigned field = 0;
+  for (const ir::BufferNode* b : buffers) {
+    b_.CreateStore(buffers_[b].base, b_.CreateStructGEP(type, closure, field++));
+  }
+  for (const ir::VarNode* v : vars) {
+    b_.CreateStore(vars_[v].value, b_.CreateStructGEP(type, closure, field++));
+  }
+  Value* extent = expr(n.extent);
+  dispatch(parallel_body(n, buffers, vars, type), closure, extent);
+}
+
+void Emitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
+  BasicBlock* look = BasicBlock::Create(ctx_, "look", fn_);
+  BasicBlock* alone = BasicBlock::Create(ctx_, "alone", fn_);
+  BasicBlock* fork = BasicBlock::Create(ctx_, "fork", fn_);
+  BasicBlock* done = BasicBlock::Create(ctx_, "joined", fn_);
+  llvm::Type* ptr = b_.getPtrTy();
+  b_.CreateCondBr(b_.CreateIsNull(runtime_), alone, look);
+  b_.SetInsertPoint(look);
+  // struct tenon_runtime { parallel, pool, threads }
+  llvm::StructType* runtime = llvm::StructType::get(ctx_, {ptr, ptr, b_.getInt32Ty()});
+  Value* threads = b_.CreateLoad(b_.getInt32Ty(), b_.CreateStructGEP(runtime, runtime_, 2));
+  b_.CreateCondBr(b_.CreateICmpSLE(threads, b_.getInt32(1)), alone, fork);
+  b_.SetInsertPoint(alone);
+  b_.CreateCall(body, {closure, b_.getInt64(0), extent});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(fork);
+  Value* parallel = b_.CreateLoad(ptr, b_.CreateStructGEP(runtime, runtime_, 0));
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, b_.getInt64Ty()}, false);
+  b_.CreateCall(type, parallel, {runtime_, body, closure, extent});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+}
+
+llvm::Function* Emitter::parallel_body(const ir::For& n,
+                                       const std::vector<const ir::BufferNode*>& buffers,
+                                       const std::vector<const ir::VarNode*>& vars,
+                                       llvm::StructType* closure_type) {
+  llvm::Type* i64 = b_.getInt64Ty();
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64}, false);
+  const std::string name = f_.name + ".parallel" + std::to_string(parallel_loops_++);
+  llvm::Function* body = make_function(name, type);
+  body->addFnAttr(llvm::Attribute::NoInline);
+
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  llvm::Function* outer_fn = fn_;
+  const auto outer_buffers = buffers_;
+  const auto outer_vars = vars_;
+  const int outer_depth = depth_;
+  start_body(body);
+  unsigned field = 0;
+  for (const ir::BufferNode* b : buffers) {
+    Value* from = b_.CreateStructGEP(closure_type, body->getArg(0), field++);
+    buffers_[b].base = load_pointer(from, b->elements() * b->dtype.bytes(), b->name);
+  }
+  vars_.clear();
+  for (const ir::VarNode* v : vars) {
+    Value* from = b_.CreateStructGEP(closure_type, body->getArg(0), field++);
+    vars_[v] = {b_.CreateLoad(carried_type(ctx_, v->dtype), from, v->name), 0};
+  }
+  depth_ = 0;
+  memo_.clear();
+  Value* min = expr(n.min);
+  Value* begin = b_.CreateNSWAdd(min, body->getArg(1));
+  loop(n, begin, b_.CreateNSWAdd(min, body->getArg(2)), false);
+  b_.CreateRetVoid();
+  fn_ = outer_fn;
+  buffers_ = outer_buffers;
+  vars_ = outer_vars;
+  depth_ = outer_depth;
+  memo_.clear();
+  return body;
+}
+
+}  // namespace tenon::backend::llvm_cpu

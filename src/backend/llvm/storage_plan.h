@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where each allocated buffer lives: in registers, on the stack, or in the workspace.
+//
+// Registers: every access is a run of constant offsets outside parallel loops. Runs that overlap share a
+// slot; each slot becomes one SSA value, so that an accumulator stays in a register across loops.
+//
+//   acc: local f32[32];  acc[0:16], acc[16:32], acc[16]   =>   slots {0, 16 lanes}, {16, 16 lanes}
+//
+// Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space. A
+// global buffer allocated inside a parallel loop is private to its iteration and goes to the stack.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "ir/ir.h"
+
+namespace tenon::backend::llvm_cpu {
+
+struct Slot {
+  int64_t begin = 0;
+  int lanes = 1;
+};
+
+struct Place {
+  enum class Kind : uint8_t { kRegisters, kStack, kWorkspace } kind = Kind::kStack;
+  std::vector<Slot> slots;  // kRegisters; ascending
+  int64_t offset = 0;       // kWorkspace; a multiple of 64
+};
+
+struct StoragePlan {
+  std::unordered_map<const ir::BufferNode*, Place> places;
+  int64_t workspace_bytes = 0;
+};
+
+StoragePlan plan_storage(const ir::Stmt& body);
+
+}  // namespace tenon::backend::llvm_cpu
