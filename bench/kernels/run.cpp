@@ -7,7 +7,6 @@
 #include <exception>
 #include <thread>
 
-#include "bench/kernels/sources.h"
 #include "bench/support/ceilings.h"
 #include "bench/support/machine.h"
 
@@ -34,9 +33,9 @@ struct Starter {
 };
 
 std::vector<Starter> line_up(const Workload& w, const Data& data, const tenon_runtime* rt,
-                             std::vector<Entry>& entries) {
+                             const std::vector<SourceRow>& sources, std::vector<Entry>& entries) {
   std::vector<Starter> starters;
-  for (const SourceRow& source : all_sources()) {
+  for (const SourceRow& source : sources) {
     try {
       for (Contestant& c : source.make(w, data, rt)) {
         Entry entry{
@@ -95,11 +94,12 @@ std::string Row::placement() const {
   return before == placement_text(fork_join_us[1]) ? before : "moved";
 }
 
-Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol) {
+Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol,
+            const std::vector<SourceRow>& sources) {
   Row row;
   row.workload = w;
   row.threads = rt->threads;
-  const std::vector<Starter> starters = line_up(w, data, rt, row.entries);
+  const std::vector<Starter> starters = line_up(w, data, rt, sources, row.entries);
   const Pinned pinned(rt->threads);  // only now: pools that start in a first run inherit the mask
   std::vector<Contestant> contestants;
   for (const Starter& s : starters) {

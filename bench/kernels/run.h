@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/kernels/sources.h"
 #include "bench/kernels/workload.h"
 #include "bench/support/measure.h"
 #include "tenon/runtime.h"
@@ -39,6 +40,7 @@ struct Row {
 };
 
 // With rt->threads threads. The calling thread is pinned while it measures.
-Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol);
+Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol,
+            const std::vector<SourceRow>& sources = all_sources());
 
 }  // namespace tenon::bench
