@@ -28,14 +28,14 @@ struct Axis {
 // output[axes] = body, or the reduction of body over reduce_axes starting from the combiner's identity.
 struct ComputeOp {
   Tensor output;
-  std::vector<Axis> axes;         // one per output dimension, in order
-  std::vector<Axis> reduce_axes;  // empty: no reduction
+  std::vector<Axis> axes;                // one per output dimension, in order
+  std::vector<Axis> reduce_axes;         // empty: no reduction
   std::optional<ir::BinaryOp> combiner;  // kAdd, kMul, kMin, kMax, kAnd, kOr
-  ir::Expr body;                  // reads tensors by ir::Load over axes and reduce_axes
+  ir::Expr body;                         // reads tensors by ir::Load over axes and reduce_axes
 
   const std::string& name() const { return output.name(); }
   bool is_reduction() const { return combiner.has_value(); }
-  arith::Ranges ranges() const;   // of all axes
+  arith::Ranges ranges() const;  // of all axes
 };
 using OpRef = std::shared_ptr<const ComputeOp>;
 
@@ -47,13 +47,14 @@ struct Input {
 // Limits: rank at most 12, extents 1 .. 2^31, at most 1000 ops, elements of a tensor below 2^40.
 struct ComputeDag {
   std::vector<Input> inputs;
-  std::vector<OpRef> ops;        // topological order
-  std::vector<Tensor> outputs;   // each the output of an op
+  std::vector<OpRef> ops;       // topological order
+  std::vector<Tensor> outputs;  // each the output of an op
   std::string name = "kernel";
 
   const ComputeOp* producer(const Tensor& t) const;  // null for an input
   std::vector<const ComputeOp*> readers(const Tensor& t) const;
-  // Checks order, types, bounds of affine accesses, limits; throws UserError (no place).
+  // Checks order, types, limits, distinct names, that every op is used, and that every read can be
+  // shown to stay inside its tensor (see bounds.h); throws UserError (no place).
   void validate() const;
   // Stable between processes: shapes, types, bodies; not names.
   uint64_t structural_hash() const;
@@ -62,6 +63,9 @@ struct ComputeDag {
 // The reference: evaluates every op by its definition, in double loops over axes. Inputs in order;
 // the result has one array per output.
 std::vector<ir::Array> evaluate(const ComputeDag& dag, const std::vector<ir::Array>& inputs);
+
+// The same as loop IR: each op's definition in order, intermediate tensors allocated around.
+ir::Function reference_function(const ComputeDag& dag);
 
 // Arithmetic operations of the whole dag: one per add, mul, min, max, div, compare or call in the type of
 // the output, a reduction's combiner included; index arithmetic not counted.
