@@ -20,6 +20,9 @@ void write_as(std::byte* p, T v) {
 }
 
 int64_t read_int(DType t, const std::byte* p) {
+  if (t.is_bool()) {
+    return read_as<uint8_t>(p) != 0;
+  }
   switch (t.bytes()) {
     case 1:
       return wrap_int(t, read_as<int8_t>(p));
