@@ -105,8 +105,11 @@ Simplifier::Assumption::~Assumption() {
 }
 
 Expr Simplifier::run(const Expr& e) {
-  Expr current = e;
-  for (int i = 0; i < kMaxPasses; ++i) {
+  Expr current = expr(e);
+  if (current.same_as(e)) {
+    return current;
+  }
+  for (int i = 1; i < kMaxPasses; ++i) {
     Expr next = expr(current);
     if (next.same_as(current)) {
       break;

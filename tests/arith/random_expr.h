@@ -30,6 +30,10 @@ class RandomExpr {
     }
   }
 
+  // A variable of an enclosing loop, with no range of its own.
+  void push(const ir::Var& v) { vars_.push_back(v); }
+  void pop() { vars_.pop_back(); }
+
   const Ranges& ranges() const { return ranges_; }
   const std::vector<ir::Var>& vars() const { return vars_; }
 
@@ -103,7 +107,9 @@ class RandomExpr {
     }
   }
 
-  ir::Expr leaf() { return rng_.chance(0.8) ? ir::Expr(rng_.pick(vars_)) : constant(); }
+  ir::Expr leaf() {
+    return !vars_.empty() && rng_.chance(0.8) ? ir::Expr(rng_.pick(vars_)) : constant();
+  }
   ir::Expr divisor() { return ir::Expr(rng_.pick<int64_t>({1, 2, 3, 4, 4, 8, 8, 12, 16, 16, 32})); }
   ir::Expr constant() {
     return ir::Expr(rng_.chance(0.7) ? rng_.pick<int64_t>({-1, 0, 1, 2, 3, 4, 4, 8, 12, 16, 32})
