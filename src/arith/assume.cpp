@@ -24,22 +24,28 @@ void narrow(const ir::VarNode* v, Interval by, Ranges& ranges, Undo& undo) {
 
 // l >= 0 where l = k*v + rest: a bound on v for every variable in l.
 void narrow_variables(const Linear& l, Ranges& ranges, Undo& undo) {
+  std::vector<Interval> parts;
+  parts.reserve(l.terms.size());
+  for (const auto& [atom, k] : l.terms) {
+    parts.push_back(interval_of(atom, ranges) * k);
+  }
   for (size_t i = 0; i < l.terms.size(); ++i) {
     const auto& [atom, k] = l.terms[i];
     const auto* v = atom.as<ir::VarNode>();
     if (v == nullptr) {
       continue;
     }
-    Linear rest = l;
-    rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
-    const int64_t hi = interval_of(rest, ranges).hi;
-    if (hi == Interval::kPlusInf) {
+    Interval rest{l.constant, l.constant};
+    for (size_t j = 0; j < parts.size(); ++j) {
+      rest = j == i ? rest : rest + parts[j];
+    }
+    if (rest.hi == Interval::kPlusInf) {
       continue;
     }
     if (k > 0) {
-      narrow(v, {ceil_div(-hi, k), Interval::kPlusInf}, ranges, undo);
+      narrow(v, {ceil_div(-rest.hi, k), Interval::kPlusInf}, ranges, undo);
     } else {
-      narrow(v, {Interval::kMinusInf, floor_div(hi, -k)}, ranges, undo);
+      narrow(v, {Interval::kMinusInf, floor_div(rest.hi, -k)}, ranges, undo);
     }
   }
 }

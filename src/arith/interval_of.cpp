@@ -145,26 +145,54 @@ Interval sum_of_terms(const Linear& l, const Context& ctx) {
   return r;
 }
 
+int64_t coefficient_of(const Linear& l, const ir::Expr& atom) {
+  for (const auto& [other, k] : l.terms) {
+    if (same_atom(other, atom)) {
+      return k;
+    }
+  }
+  return 0;
+}
+
+// The interval of l - k*fact, without building it. Unknown when a coefficient leaves 64 bits.
+Interval of_difference(const Linear& l, int64_t k, const Linear& fact, const Ranges& ranges) {
+  const Context ctx{ranges, false};
+  Interval r = Interval{l.constant, l.constant} - Interval{fact.constant, fact.constant} * k;
+  const auto add = [&](const ir::Expr& atom, int64_t in_l, int64_t in_fact) {
+    int64_t scaled = 0;
+    const bool overflow = __builtin_mul_overflow(in_fact, k, &scaled) ||
+                          __builtin_sub_overflow(in_l, scaled, &scaled);
+    r = overflow ? Interval{} : scaled == 0 ? r : r + of_expr(atom, ctx) * scaled;
+    return !overflow;
+  };
+  for (const auto& [atom, kl] : l.terms) {
+    if (!add(atom, kl, coefficient_of(fact, atom))) {
+      return {};
+    }
+  }
+  for (const auto& [atom, kf] : fact.terms) {
+    if (coefficient_of(l, atom) == 0 && !add(atom, 0, kf)) {
+      return {};
+    }
+  }
+  return r;
+}
+
 // A fact f >= 0 bounds l from below through l = k*f + rest, k > 0, and from above for k < 0. It helps
 // only if k is chosen so that a term cancels.
-void tighten_by_fact(const Linear& l, const Linear& fact, const Context& ctx, Interval& r) {
+void tighten_by_fact(const Linear& l, const Linear& fact, const Ranges& ranges, Interval& r) {
   int64_t last = 0;
   for (const auto& [atom, kf] : fact.terms) {
-    for (const auto& [other, kl] : l.terms) {
-      if (kl % kf != 0 || kl / kf == last || !same_atom(atom, other)) {
-        continue;
-      }
-      last = kl / kf;
-      Linear rest = l;
-      if (!add_scaled(rest, fact, -last)) {
-        continue;
-      }
-      const Interval bound = sum_of_terms(rest, {ctx.ranges, false});
-      if (last > 0) {
-        r.lo = std::max(r.lo, bound.lo);
-      } else {
-        r.hi = std::min(r.hi, bound.hi);
-      }
+    const int64_t kl = coefficient_of(l, atom);
+    if (kl == 0 || kl % kf != 0 || kl / kf == last) {
+      continue;
+    }
+    last = kl / kf;
+    const Interval bound = of_difference(l, last, fact, ranges);
+    if (last > 0) {
+      r.lo = std::max(r.lo, bound.lo);
+    } else {
+      r.hi = std::min(r.hi, bound.hi);
     }
   }
 }
@@ -211,7 +239,7 @@ Interval of_linear(const Linear& l, const Context& ctx, int cases_left) {
   Interval r = sum_of_terms(l, ctx);
   if (ctx.use_facts) {
     for (const auto& fact : ctx.ranges.facts()) {
-      tighten_by_fact(l, *fact, ctx, r);
+      tighten_by_fact(l, *fact, ctx.ranges, r);
     }
   }
   if (l.terms.size() > 1 && cases_left > 0) {

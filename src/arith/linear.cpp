@@ -13,6 +13,7 @@ using ir::BinaryOp;
 // Adds k * e, term by term, to a linear form; `ok` turns false when a number leaves 64 bits.
 class Collector {
  public:
+  Collector() { out.terms.reserve(8); }
   void add(const ir::Expr& e, int64_t k) {
     if (!ok) {
       return;

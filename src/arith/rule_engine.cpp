@@ -298,7 +298,49 @@ struct ParsedRule {
   int replacement;
   int condition;  // -1: always
   RuleDomain domain;
+  // Keys of the root's first two operands, so that most rules are passed over without a match.
+  int a, b;
 };
+
+constexpr int kBinaryKeys = static_cast<int>(BinaryOp::kShr) + 1;
+constexpr int kSelectKey = kBinaryKeys;
+constexpr int kNotKey = kBinaryKeys + 1;
+constexpr int kOtherKey = kBinaryKeys + 2;
+constexpr int kAnyKey = kBinaryKeys + 3;
+
+int key_of(const Expr& e) {
+  if (const auto* b = e.as<ir::Binary>()) {
+    return static_cast<int>(b->op);
+  }
+  if (const auto* u = e.as<ir::Unary>()) {
+    return u->op == ir::UnaryOp::kNot ? kNotKey : kOtherKey;
+  }
+  return e.kind() == ir::ExprKind::kSelect ? kSelectKey : kOtherKey;
+}
+
+int key_of(const Node& n) {
+  switch (n.kind) {
+    case Node::kBinary:
+      return static_cast<int>(n.op);
+    case Node::kNot:
+      return kNotKey;
+    case Node::kSelect:
+      return kSelectKey;
+    default:
+      return kAnyKey;
+  }
+}
+
+// The keys of the first two operands; kAnyKey where there is none.
+std::pair<int, int> operand_keys(const Expr& e) {
+  if (const auto* b = e.as<ir::Binary>()) {
+    return {key_of(b->a), key_of(b->b)};
+  }
+  if (const auto* s = e.as<ir::Select>()) {
+    return {key_of(s->condition), key_of(s->on_true)};
+  }
+  return {key_of(e.as<ir::Unary>()->a), kAnyKey};
+}
 
 class RuleSet {
  public:
@@ -307,38 +349,22 @@ class RuleSet {
       const int replacement = Parser(r.replacement, pool_).parse();
       const int condition = r.condition.empty() ? -1 : Parser(r.condition, pool_).parse();
       for (const int pattern : orders(Parser(r.pattern, pool_).parse())) {
-        by_root_[key_of(pool_[static_cast<size_t>(pattern)])].push_back(
-            {pattern, replacement, condition, r.domain});
+        const Node& root = node(pattern);
+        by_root_[static_cast<size_t>(key_of(root))].push_back(
+            {pattern, replacement, condition, r.domain, key_of(node(root.a)),
+             root.b < 0 ? kAnyKey : key_of(node(root.b))});
       }
     }
   }
 
-  const std::vector<ParsedRule>* rules_for(const Expr& e) const {
-    size_t key = 0;
-    if (const auto* b = e.as<ir::Binary>()) {
-      key = static_cast<size_t>(b->op);
-    } else if (e.kind() == ir::ExprKind::kSelect) {
-      key = kSelectKey;
-    } else if (const auto* u = e.as<ir::Unary>(); u != nullptr && u->op == ir::UnaryOp::kNot) {
-      key = kNotKey;
-    } else {
-      return nullptr;
-    }
-    return &by_root_[key];
+  const std::vector<ParsedRule>& rules_for(int key) const {
+    return by_root_[static_cast<size_t>(key)];
   }
 
   const Pool& pool() const { return pool_; }
 
  private:
-  static constexpr size_t kBinaryKeys = static_cast<size_t>(BinaryOp::kShr) + 1;
-  static constexpr size_t kSelectKey = kBinaryKeys;
-  static constexpr size_t kNotKey = kBinaryKeys + 1;
-
-  static size_t key_of(const Node& n) {
-    return n.kind == Node::kBinary ? static_cast<size_t>(n.op)
-           : n.kind == Node::kNot  ? kNotKey
-                                   : kSelectKey;
-  }
+  const Node& node(int id) const { return pool_[static_cast<size_t>(id)]; }
 
   // The pattern with the operands of commutative operators both ways round.
   std::vector<int> orders(int id) {
@@ -370,7 +396,7 @@ class RuleSet {
   }
 
   Pool pool_;
-  std::array<std::vector<ParsedRule>, kBinaryKeys + 2> by_root_;
+  std::array<std::vector<ParsedRule>, kOtherKey> by_root_;
 };
 
 const RuleSet& rule_set() {
@@ -400,12 +426,16 @@ Expr replace(const ParsedRule& rule, const Match& m, ir::DType like,
 }  // namespace
 
 Expr apply_rules(const Expr& e, FunctionRef<bool(const Expr&)> prove) {
-  const RuleSet& set = rule_set();
-  const std::vector<ParsedRule>* candidates = set.rules_for(e);
-  if (candidates == nullptr) {
+  const int key = key_of(e);
+  if (key == kOtherKey) {
     return Expr();
   }
-  for (const ParsedRule& rule : *candidates) {
+  const RuleSet& set = rule_set();
+  const auto [a, b] = operand_keys(e);
+  for (const ParsedRule& rule : set.rules_for(key)) {
+    if ((rule.a != kAnyKey && rule.a != a) || (rule.b != kAnyKey && rule.b != b)) {
+      continue;
+    }
     Match m{set.pool(), rule.domain};
     if (m.match(e, rule.pattern)) {
       if (Expr r = replace(rule, m, e.dtype(), prove); r.defined()) {

@@ -68,6 +68,12 @@ bool same_expr(const Expr& a, const Expr& b) {
 }
 
 bool same_atom(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) {
+    return true;
+  }
+  if (a.kind() != b.kind() || a.kind() == ir::ExprKind::kVarNode) {
+    return false;
+  }
   if (same_expr(a, b)) {
     return true;
   }

@@ -42,7 +42,8 @@ class Simplifier {
   ir::Expr run(const ir::Expr& e);
   // One pass, bottom up; almost always already the fixed point.
   ir::Expr expr(const ir::Expr& e);
-  std::optional<bool> decide(const ir::Expr& condition);
+  // What intervals say about a condition as it stands; simplifies nothing.
+  std::optional<bool> decide(const ir::Expr& condition) const;
 
   const Ranges& ranges() const { return *ranges_; }
   Ranges& own_ranges();
@@ -73,6 +74,7 @@ class Simplifier {
   ir::Expr binary(const ir::Expr& e);
   ir::Expr select(const ir::Expr& e);
   ir::Expr logic(const ir::Expr& e);
+  ir::Expr undecided(const ir::Expr& e, ir::BinaryOp op);
   // The table of rules on a node whose children are simple.
   ir::Expr table(const ir::Expr& e);
 

@@ -94,6 +94,16 @@ std::optional<Linear> reduce(BinaryOp op, const Linear& d, const Ranges& ranges)
   return std::nullopt;
 }
 
+// Whether writing d again could be shorter than a and b: a term or constant is on both sides, or one
+// can change sides.
+bool may_shrink(const Linear& a, const Linear& b, const Linear& d) {
+  const auto negative = [](const auto& t) { return t.second < 0; };
+  return d.terms.size() < a.terms.size() + b.terms.size() || (a.constant != 0 && b.constant != 0) ||
+         (a.constant != 0 && b.is_constant()) || (b.constant != 0 && a.is_constant()) ||
+         std::any_of(a.terms.begin(), a.terms.end(), negative) ||
+         std::any_of(b.terms.begin(), b.terms.end(), negative);
+}
+
 // `d op 0` with positive terms on the left, negative ones on the right, and the constant where it is
 // positive or where there is nothing else.
 Expr write_comparison(BinaryOp op, const Linear& d) {
@@ -114,8 +124,10 @@ Expr write_comparison(BinaryOp op, const Linear& d) {
 
 Expr Simplifier::compare(const Expr& e) {
   const auto* b = e.as<ir::Binary>();
-  Linear d = to_linear(b->a);
-  if (!add_scaled(d, to_linear(b->b), -1)) {
+  const Linear left = to_linear(b->a);
+  const Linear right = to_linear(b->b);
+  Linear d = left;
+  if (!add_scaled(d, right, -1)) {
     return table(e);
   }
   if (const auto known = decide_sign(b->op, interval_of(d, *ranges_))) {
@@ -131,10 +143,44 @@ Expr Simplifier::compare(const Expr& e) {
     }
   }
   // Terms on both sides cancel; an order that is no shorter is left as it was written.
-  if (const Expr r = write_comparison(b->op, d); node_count(r) < node_count(e)) {
-    return expr(r);
+  if (may_shrink(left, right, d)) {
+    if (const Expr r = write_comparison(b->op, d); node_count(r) < node_count(e)) {
+      return expr(r);
+    }
   }
   return table(e);
+}
+
+std::optional<bool> Simplifier::decide(const Expr& condition) const {
+  if (const auto known = ir::const_int(condition)) {
+    return *known != 0;
+  }
+  if (const auto* u = condition.as<ir::Unary>(); u != nullptr && u->op == ir::UnaryOp::kNot) {
+    const auto known = decide(u->a);
+    return known ? std::optional(!*known) : std::nullopt;
+  }
+  const auto* b = condition.as<ir::Binary>();
+  if (b == nullptr) {
+    return std::nullopt;
+  }
+  if (b->op == BinaryOp::kAnd || b->op == BinaryOp::kOr) {
+    const bool absorbing = b->op == BinaryOp::kOr;
+    const auto x = decide(b->a);
+    const auto y = decide(b->b);
+    if (x == absorbing || y == absorbing) {
+      return absorbing;
+    }
+    return x && y ? std::optional(!absorbing) : std::nullopt;
+  }
+  if (b->a.dtype().scalar() != ir::kI64) {
+    return std::nullopt;
+  }
+  if (b->a.dtype().is_vector()) {
+    return decide_sign(b->op, interval_of(b->a, *ranges_) - interval_of(b->b, *ranges_));
+  }
+  Linear d = to_linear(b->a);
+  return add_scaled(d, to_linear(b->b), -1) ? decide_sign(b->op, interval_of(d, *ranges_))
+                                            : std::nullopt;
 }
 
 Expr Simplifier::extremum(const Expr& e) {

@@ -223,12 +223,24 @@ Expr Simplifier::binary(const Expr& e) {
   return table(r);
 }
 
+// The conjuncts (of `||`: disjuncts) of `e` that the ranges in force do not decide; a constant if they
+// decide all of it.
+Expr Simplifier::undecided(const Expr& e, BinaryOp op) {
+  if (const auto* b = e.as<ir::Binary>(); b != nullptr && b->op == op) {
+    const Expr left = undecided(b->a, op);
+    const Expr right = undecided(b->b, op);
+    return left.same_as(b->a) && right.same_as(b->b) ? e : ir::make_binary(op, left, right);
+  }
+  const auto known = decide(e);
+  return known ? ir::make_bool(*known) : e;
+}
+
 // The right side is evaluated only where the left one holds (does not hold, for `||`), so it may use
 // that. The left one may use the right one only if nothing in the right one needs guarding.
 Expr Simplifier::logic(const Expr& e) {
   const auto* b = e.as<ir::Binary>();
   const bool is_and = b->op == BinaryOp::kAnd;
-  const Expr left = expr(b->a);
+  Expr left = expr(b->a);
   if (const auto known = ir::const_int(left)) {
     return (*known != 0) == is_and ? expr(b->b) : left;
   }
@@ -239,9 +251,7 @@ Expr Simplifier::logic(const Expr& e) {
   }
   if (!ir::const_int(right) && !has_load(right)) {
     const Assumption scope(*this, right, is_and);
-    if (const auto known = ir::const_int(expr(left))) {
-      return (*known != 0) == is_and ? right : ir::make_bool(!is_and);
-    }
+    left = undecided(left, b->op);
   }
   if (left.same_as(b->a) && right.same_as(b->b)) {
     return table(e);
@@ -274,11 +284,6 @@ Expr Simplifier::select(const Expr& e) {
 Expr Simplifier::accept(const Expr& candidate, const Expr& e) {
   Expr r = expr(candidate);
   return node_count(r) <= node_count(e) ? r : e;
-}
-
-std::optional<bool> Simplifier::decide(const Expr& condition) {
-  const auto known = ir::const_int(expr(condition));
-  return known ? std::optional<bool>(*known != 0) : std::nullopt;
 }
 
 Expr simplify(const Expr& e, const Ranges& ranges) { return Simplifier(ranges).run(e); }

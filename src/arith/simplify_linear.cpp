@@ -2,6 +2,7 @@
 // Sums and products of i64: the whole region of + - * is brought into one linear form, quotients and
 // remainders of the same number are joined, and the form is written out again.
 #include <algorithm>
+#include <array>
 
 #include "arith/simplifier.h"
 #include "ir/build.h"
@@ -62,6 +63,69 @@ Linear without(const Linear& l, size_t at) {
   return r;
 }
 
+// Recognises, without allocating, the commonest sums that are as to_expr writes them already: distinct
+// atoms with positive coefficients, equal coefficients shared, the constant last.
+class PlainSum {
+ public:
+  bool check(const Expr& e) {
+    const auto* b = e.as<ir::Binary>();
+    if (b != nullptr && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kSub)) {
+      if (const auto* c = b->b.as<ir::IntImm>()) {
+        return c->value > 0 && sum(b->a);
+      }
+    }
+    return sum(e);
+  }
+
+ private:
+  static constexpr size_t kMost = 12;
+
+  bool sum(const Expr& e) {
+    const auto* b = e.as<ir::Binary>();
+    if (b != nullptr && b->op == BinaryOp::kAdd) {
+      return sum(b->a) && addend(b->b);
+    }
+    return addend(e);
+  }
+  bool addend(const Expr& e) {
+    const auto* b = e.as<ir::Binary>();
+    if (b == nullptr || b->op != BinaryOp::kMul) {
+      return atom(e);
+    }
+    const auto* c = b->b.as<ir::IntImm>();
+    if (c == nullptr || c->value < 2 || scales_ == kMost) {
+      return false;
+    }
+    for (size_t i = 0; i < scales_; ++i) {
+      if (scale_[i] == c->value) {
+        return false;
+      }
+    }
+    scale_[scales_++] = c->value;
+    return shared(b->a);
+  }
+  bool shared(const Expr& e) {
+    const auto* b = e.as<ir::Binary>();
+    return b != nullptr && b->op == BinaryOp::kAdd ? shared(b->a) && atom(b->b) : atom(e);
+  }
+  bool atom(const Expr& e) {
+    if (e.kind() != ir::ExprKind::kVarNode || atoms_ == kMost) {
+      return false;
+    }
+    for (size_t i = 0; i < atoms_; ++i) {
+      if (atom_[i] == e.get()) {
+        return false;
+      }
+    }
+    atom_[atoms_++] = e.get();
+    return true;
+  }
+
+  std::array<int64_t, kMost> scale_;
+  std::array<const ir::ExprNode*, kMost> atom_;
+  size_t scales_ = 0, atoms_ = 0;
+};
+
 }  // namespace
 
 Expr Simplifier::simplify_leaves(const Expr& e) {
@@ -85,6 +149,9 @@ Expr Simplifier::simplify_leaves(const Expr& e) {
 Expr Simplifier::linear(const Expr& e) {
   const Expr r = simplify_leaves(e);
   if (r.kind() != ir::ExprKind::kBinary && r.kind() != ir::ExprKind::kUnary) {
+    return r;
+  }
+  if (PlainSum().check(r)) {
     return r;
   }
   Linear l = to_linear(r);
