@@ -79,6 +79,23 @@ TEST(AccessTest, SumsOfRampsAndBroadcastsAreRuns) {
   expect_same(f, random_args(f, rng));
 }
 
+// Each run that is not dense makes an index of its own while the statement is emitted.
+TEST(AccessTest, SeveralStridedLoadsInOneStatement) {
+  const Buffer in = Buffer::make("in", ir::kI32, {100});
+  const Buffer out = Buffer::make("out", ir::kI32, {8});
+  const Expr inside = ir::lt(ir::ramp(0, 1, 8), all_lanes(Expr(7), 8));
+  const Expr same = ir::load(in, {all_lanes(Expr(3), 8)}, inside);
+  const Expr up = ir::load(in, {ir::ramp(1, 5, 8)});
+  const Expr steep = ir::load(in, {ir::ramp(2, 7, 8)});
+  const Expr down = ir::load(in, {ir::ramp(90, -9, 8)});
+  const Function f{"several",
+                   {in, out},
+                   1,
+                   ir::store(out, {ir::ramp(0, 1, 8)}, same - up + steep - down, inside)};
+  Rng rng(12);
+  expect_same(f, random_args(f, rng));
+}
+
 TEST(AccessTest, GathersAndScatters) {
   for (const DType t : kStored) {
     const Buffer in = Buffer::make("in", t, {50});

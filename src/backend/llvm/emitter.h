@@ -134,7 +134,8 @@ class Emitter {
       return std::hash<const void*>()(k.node) ^ (std::hash<const void*>()(k.active) << 1);
     }
   };
-  std::unordered_map<Key, llvm::Value*, KeyHash> memo_;
+  // The handle keeps the node, which may be a temporary, from being freed and its address reused.
+  std::unordered_map<Key, std::pair<ir::Expr, llvm::Value*>, KeyHash> memo_;
 };
 
 }  // namespace tenon::backend::llvm_cpu

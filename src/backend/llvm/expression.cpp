@@ -20,10 +20,10 @@ Value* Emitter::expr(const Expr& e) {
   const Key key{e.get(), active_};
   const auto it = memo_.find(key);
   if (it != memo_.end()) {
-    return it->second;
+    return it->second.second;
   }
   Value* v = fresh_expr(e);
-  memo_[key] = v;
+  memo_[key] = {e, v};
   return v;
 }
 
