@@ -19,6 +19,8 @@ endif()
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer)
+  # Generated kernels do not carry the type that clang looks for in front of a called function.
+  target_compile_options(tenon_options INTERFACE -fno-sanitize=function)
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
 
