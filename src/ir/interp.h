@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The oracle: runs loop IR slowly and obviously. Every access is checked against its buffer, reading a
-// scalar that was never written is an error, and so is a race: a thread-bound loop's iterations run in
+// The oracle: runs loop IR slowly and obviously. Every access is checked against its buffer, reading an
+// element that was never written is an error, and so are a store to an input and a race: a thread-bound loop's iterations run in
 // lockstep, and an element of a shared buffer that one thread writes and another touches without a
 // Barrier in between is reported; a parallel loop's iterations may not touch what another one wrote.
 #pragma once
@@ -44,7 +44,9 @@ class Array {
 // The value of a scalar expression without loads, with variables bound.
 Scalar eval(const Expr& scalar_expr, const std::map<const VarNode*, int64_t>& env);
 
-// Runs `f` on arrays that match f.params in order and element count; outputs are overwritten in place.
+// Runs `f` on arrays that match f.params in order, type and element count. Elements of outputs that `f`
+// stores to are overwritten, the others stay as they were. Mathematics is done by libm in double and
+// rounded to the type; vectorised loops run in order.
 // Throws InternalError for anything that the contract in ir.h forbids.
 void interpret(const Function& f, std::vector<Array>& args);
 

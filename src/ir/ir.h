@@ -5,9 +5,11 @@
 // - Index expressions are i64 and never overflow. Other integers wrap (two's complement).
 // - kDiv is float division, or integer division that truncates. kFloorDiv and kFloorMod are for
 //   integers and round towards minus infinity; by a positive constant they are always defined.
+//   Dividing an integer by zero and shifting by less than 0 or by the width or more are bugs.
 // - Select evaluates its condition first and then only the chosen side, lane by lane: a load on the
 //   side not chosen is not performed. kAnd and kOr on bool likewise stop early.
-// - f16 and bf16 arithmetic is done in f32 and rounded after each operation.
+// - f16 and bf16 arithmetic is done in f32 and rounded after each operation; conversions between them
+//   and integers or f64 go by way of f32 too.
 // - A backend may contract a*b+c into one fused multiply-add and nothing else; sums keep their order,
 //   except inside VectorReduce, whose order is free.
 // - kMin and kMax of floats: if either side is NaN the result is unspecified (either operand).
@@ -364,7 +366,8 @@ struct Prefetch : StmtNode {  // a hint; no effect on values, may name an elemen
       : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)) {}
 };
 
-// A whole kernel. Parameters are global buffers in calling order: inputs, then outputs.
+// A whole kernel. Parameters are global buffers in calling order: inputs, which are only read, then
+// outputs, which are written before they are read.
 struct Function {
   std::string name;
   std::vector<Buffer> params;

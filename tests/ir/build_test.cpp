@@ -6,7 +6,10 @@
 #include <limits>
 
 #include "ir/equal.h"
+#include "ir/interp.h"
 #include "ir/print.h"
+#include "ir/visit.h"
+#include "support/rng.h"
 
 namespace tenon::ir {
 namespace {
@@ -121,6 +124,48 @@ TEST(Build, ConstantsFold) {
   for (size_t r = 0; r < rows.size(); ++r) {
     EXPECT_TRUE(equal(rows[r].first, rows[r].second))
         << r << ": " << to_string(rows[r].first) << " instead of " << to_string(rows[r].second);
+  }
+}
+
+// A random integer expression over i and j; every intermediate type occurs.
+Expr random_expr(Rng& rng, const Var& i, const Var& j, DType t, int depth) {
+  const auto sub = [&](DType of) { return random_expr(rng, i, j, of, depth - 1); };
+  if (depth == 0 || rng.chance(0.1)) {
+    return rng.chance(0.5) ? make_int(t, rng.between(-3, 3)) : cast(t, rng.chance(0.5) ? i : j);
+  }
+  const DType other = rng.pick<DType>({kI8, kU8, kI16, kU32, kI64, kU64});
+  switch (rng.between(0, 9)) {
+    case 0:
+      return cast(t, sub(other));
+    case 1:
+      return -sub(t);
+    case 2:
+      return select(lt(sub(other), sub(other)), sub(t), sub(t));
+    case 3:
+      return select(logical_and(eq(sub(t), sub(t)), le(sub(other), sub(other))), sub(t), sub(t));
+    case 4:
+      return floor_div(sub(t), make_int(t, rng.between(1, 5)));
+    case 5:
+      return floor_mod(sub(t), make_int(t, rng.between(1, 5)));
+    default:
+      return make_binary(rng.pick<BinaryOp>({BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,
+                                             BinaryOp::kMin, BinaryOp::kMax, BinaryOp::kBitAnd,
+                                             BinaryOp::kBitOr, BinaryOp::kBitXor}),
+                         sub(t), sub(t));
+  }
+}
+
+TEST(Build, FoldingAgreesWithTheInterpreter) {
+  const Var i("i"), j("j");
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    Rng rng(seed);
+    const Expr e = random_expr(rng, i, j, kI32, 5);
+    const int64_t x = rng.between(-300, 300);
+    const int64_t y = rng.between(-3, 3);
+    const Expr folded = substitute(e, {{i.node(), x}, {j.node(), y}});
+    ASSERT_TRUE(const_int(folded).has_value()) << "seed " << seed << ": " << to_string(e);
+    ASSERT_EQ(*const_int(folded), eval(e, {{i.node(), x}, {j.node(), y}}).i)
+        << "seed " << seed << ": " << to_string(e) << " with i = " << x << ", j = " << y;
   }
 }
 
