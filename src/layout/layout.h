@@ -15,12 +15,15 @@
 // Worked: conv activations N C H W (1,64,56,56) to N C/16 H W 16c:
 //   Layout(shape).split(1, {4, 16}).reorder({0, 1, 3, 4, 2})
 //   storage shape 1,4,56,56,16; logical (n,c,h,w) -> (n, c/16, h, w, c%16)
-// and unfold of 1..5 with B=3, S=2 stores {1,2,3},{3,4,5}.
+// and unfold of 1..5 with B=3, S=2 stores {1,2,3},{3,4,5}. S <= B <= N_k: no element is lost.
 //
 // split, reorder and fuse with exact factors are bijections. Values: cheap to copy, compare, print.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "arith/simplify.h"
@@ -30,6 +33,8 @@
 namespace tenon::layout {
 
 enum class LayoutOp : uint8_t { kSplit, kReorder, kFuse, kPad, kUnfold, kStoreAt };
+
+std::string_view to_string(LayoutOp op);  // "split", "store_at", ...
 
 struct LayoutStep {
   LayoutOp op;
@@ -68,10 +73,12 @@ class Layout {
 
   // Where a logical element is stored (for unfold: the canonical copy, tile min(i / S, T-1)), simplified
   // under `ranges`: no division or modulo is left where tiles match.
-  std::vector<ir::Expr> to_storage(const std::vector<ir::Expr>& logical, const arith::Ranges& ranges) const;
+  std::vector<ir::Expr> to_storage(const std::vector<ir::Expr>& logical,
+                                   const arith::Ranges& ranges) const;
   // The logical element that a storage element holds. Where `is_padding_free()` is false the caller must
   // guard with `holds_element`: padding maps to indices outside the logical shape.
-  std::vector<ir::Expr> to_logical(const std::vector<ir::Expr>& storage, const arith::Ranges& ranges) const;
+  std::vector<ir::Expr> to_logical(const std::vector<ir::Expr>& storage,
+                                   const arith::Ranges& ranges) const;
   bool is_padding_free() const;
   // True where the storage element holds a logical element, false on padding (simplified).
   ir::Expr holds_element(const std::vector<ir::Expr>& storage, const arith::Ranges& ranges) const;
@@ -79,6 +86,9 @@ class Layout {
   // Re-lays an array from logical to storage order (padding zero, duplicates filled) and back.
   ir::Array pack(const ir::Array& logical) const;
   ir::Array unpack(const ir::Array& storage) const;
+
+  // The shape before each step: shapes()[i] is what steps()[i] is applied to.
+  std::vector<std::vector<int64_t>> shapes() const;
 
   bool operator==(const Layout&) const = default;
 
@@ -105,7 +115,7 @@ struct UnfoldedIndex {
   ir::Expr tile, offset;
 };
 // Nothing if S is not V*w or no window fits.
-std::optional<UnfoldedIndex> rewrite_sliding(const SlidingAccess& access, int64_t size, int64_t stride,
-                                             const arith::Ranges& ranges);
+std::optional<UnfoldedIndex> rewrite_sliding(const SlidingAccess& access, int64_t size,
+                                             int64_t stride, const arith::Ranges& ranges);
 
 }  // namespace tenon::layout
