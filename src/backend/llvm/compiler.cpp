@@ -14,6 +14,7 @@
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/loader.h"
 #include "backend/llvm/optimize.h"
+#include "ir/verify.h"
 
 namespace tenon::backend::llvm_cpu {
 namespace {
@@ -58,8 +59,6 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   cpu.fma = has("+fma") || has("+avx512f");
   cpu.half_convert = has("+f16c") || has("+avx512f");
   cpu.round = has("+sse4.1");
-  cpu.masked_words = has("+avx");
-  cpu.masked_bytes = has("+avx512bw");
   return cpu;
 }
 
@@ -124,6 +123,9 @@ struct Compiler::Impl {
 };
 
 Artifact Compiler::Impl::compile(const ir::Function& f, Emit kind, CompileStats& stats) {
+#ifndef NDEBUG
+  ir::verify(f, ir::Dialect::kFlat);
+#endif
   Timer timer;
   llvm::LLVMContext context;
   llvm::Module module(f.name, context);

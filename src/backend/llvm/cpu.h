@@ -9,8 +9,6 @@ struct Cpu {
   bool fma = false;           // fused multiply-add of f32 and f64
   bool half_convert = false;  // f16 <-> f32
   bool round = false;         // round to integral
-  bool masked_words = false;  // masked load and store of 4- and 8-byte elements
-  bool masked_bytes = false;  // and of 1- and 2-byte ones
   int vector_bytes = 16;      // widest register worth using
 };
 

@@ -74,6 +74,8 @@ class Emitter {
   llvm::Value* contracted(const ir::Binary& n);
   llvm::Value* division(const ir::Binary& n);
   llvm::Value* logical(const ir::Binary& n);
+  // A comparison of evenly spaced indices, in 32 bits; null if it is no such thing.
+  llvm::Value* compare_runs(const ir::Binary& n);
   llvm::Value* select(const ir::Select& n);
   llvm::Value* ramp(const ir::Ramp& n);
   // `e` evaluated for the lanes of `mask` among those active now.

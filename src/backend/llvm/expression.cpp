@@ -118,12 +118,50 @@ Value* Emitter::binary(const ir::Binary& n) {
         }
       }
       break;
+    case BinaryOp::kEq:
+    case BinaryOp::kNe:
+    case BinaryOp::kLt:
+    case BinaryOp::kLe:
+      if (Value* v = compare_runs(n)) {
+        return v;
+      }
+      break;
     default:
       break;
   }
   Value* x = expr(n.a);
   Value* y = expr(n.b);
   return ops_.binary(n.op, t, x, y, is_index(n.a) && is_index(n.b));
+}
+
+// base + i*stride < 0 in lane i is i*stride < -base: a constant vector against one scalar, which may be
+// clamped to just outside of what the lanes reach.
+Value* Emitter::compare_runs(const ir::Binary& n) {
+  const int lanes = n.a.dtype().lanes;
+  if (lanes == 1 || n.a.dtype().scalar() != ir::kI64) {
+    return nullptr;
+  }
+  const auto a = as_run(n.a);
+  const auto b = as_run(n.b);
+  if (!a || !b || !is_index(a->base) || !is_index(b->base)) {
+    return nullptr;
+  }
+  const int64_t stride = a->stride - b->stride;
+  const int64_t reach = stride * (lanes - 1);
+  if (std::abs(stride) > (int64_t{1} << 20)) {
+    return nullptr;
+  }
+  llvm::SmallVector<llvm::Constant*, 16> steps;
+  for (int i = 0; i < lanes; ++i) {
+    steps.push_back(b_.getInt32(static_cast<uint32_t>(i * stride)));
+  }
+  const auto i64 = [&](int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); };
+  Value* gap = b_.CreateNSWSub(expr(b->base), expr(a->base));
+  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, gap, i64(std::min<int64_t>(reach, 0) - 1));
+  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, gap, i64(std::max<int64_t>(reach, 0) + 1));
+  Value* limit = ops_.splat(b_.CreateTrunc(gap, b_.getInt32Ty()), lanes);
+  return ops_.binary(n.op, ir::kI32.with_lanes(lanes), llvm::ConstantVector::get(steps), limit,
+                     false);
 }
 
 Value* Emitter::contracted(const ir::Binary& n) {

@@ -92,8 +92,17 @@ void Emitter::bind_params(Value* params) {
   }
 }
 
-// Distinct buffers never overlap: one alias scope each, and every access says that it stays out of all
-// other scopes.
+namespace {
+
+bool share_space(const Place& a, const Place& b) {
+  const bool both = a.kind == Place::Kind::kWorkspace && b.kind == Place::Kind::kWorkspace;
+  return both && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+}  // namespace
+
+// One alias scope per buffer, and every access says from which other buffers it stays away: all but
+// those that have the same place in the workspace at another time.
 void Emitter::make_scopes() {
   std::vector<ir::Buffer> all = f_.params;
   ir::visit(f_.body, [&](const ir::Stmt& s) {
@@ -107,9 +116,18 @@ void Emitter::make_scopes() {
   for (const ir::Buffer& b : all) {
     scopes.push_back(md.createAnonymousAliasScope(domain, b.name()));
   }
+  const Place param;
+  const auto place = [&](const ir::Buffer& b) {
+    const auto it = plan_.places.find(b.get());
+    return it == plan_.places.end() ? &param : &it->second;
+  };
   for (size_t i = 0; i < all.size(); ++i) {
-    std::vector<llvm::Metadata*> others = scopes;
-    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    std::vector<llvm::Metadata*> others;
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (k != i && !share_space(*place(all[i]), *place(all[k]))) {
+        others.push_back(scopes[k]);
+      }
+    }
     Storage& s = buffers_[all[i].get()];
     s.scope = llvm::MDNode::get(ctx_, {scopes[i]});
     s.others = llvm::MDNode::get(ctx_, others);

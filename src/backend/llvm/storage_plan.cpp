@@ -50,7 +50,8 @@ void Planner::allocate(const ir::Allocate& n, int64_t top, bool parallel) {
     const int64_t bytes = n.buffer->elements() * n.buffer.dtype().bytes();
     place.kind = Place::Kind::kWorkspace;
     place.offset = top;
-    top += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    place.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    top += place.bytes;
     plan_.workspace_bytes = std::max(plan_.workspace_bytes, top);
   }
   made_in_parallel_[n.buffer.get()] = parallel;

@@ -26,6 +26,7 @@ struct Place {
   enum class Kind : uint8_t { kRegisters, kStack, kWorkspace } kind = Kind::kStack;
   std::vector<Slot> slots;  // kRegisters; ascending
   int64_t offset = 0;       // kWorkspace; a multiple of 64
+  int64_t bytes = 0;        // kWorkspace; a multiple of 64
 };
 
 struct StoragePlan {
