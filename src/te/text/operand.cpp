@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -35,7 +36,43 @@ bool fits(const Operand& o, ir::DType t) {
 }
 
 std::string written(const Operand& o) {
-  return fmt::format("{}{}", o.negative ? "-" : "", o.at.text == "-" ? "literal" : o.at.text);
+  return o.is_float ? fmt::format("{}", o.negative ? -o.number : o.number)
+                    : fmt::format("{}{}", o.negative ? "-" : "", o.magnitude);
+}
+
+// Integer literals combine into a literal, so that A[i] * (2 + 3) has the type of A.
+std::optional<Operand> fold(BinaryOp op, const Operand& a, const Operand& b) {
+  if (!a.literal() || !b.literal() || a.is_float || b.is_float) {
+    return std::nullopt;
+  }
+  const auto value = [](const Operand& o) {
+    return o.negative ? -static_cast<__int128>(o.magnitude) : static_cast<__int128>(o.magnitude);
+  };
+  __int128 v = 0;
+  switch (op) {
+    case BinaryOp::kAdd:
+      v = value(a) + value(b);
+      break;
+    case BinaryOp::kSub:
+      v = value(a) - value(b);
+      break;
+    case BinaryOp::kMul:
+      if (__builtin_mul_overflow(value(a), value(b), &v)) {
+        return std::nullopt;
+      }
+      break;
+    default:
+      return std::nullopt;
+  }
+  const __int128 size = v < 0 ? -v : v;
+  if (size > static_cast<__int128>(std::numeric_limits<uint64_t>::max())) {
+    return std::nullopt;
+  }
+  Operand o = a;
+  o.negative = v < 0;
+  o.magnitude = static_cast<uint64_t>(size);
+  o.number = static_cast<double>(o.magnitude);
+  return o;
 }
 
 // Empty if `op` can be applied to two values of type `t`.
@@ -135,6 +172,9 @@ Operand Types::make(const Token& at, ir::Expr e, const std::vector<Operand>& par
 }
 
 Operand Types::binary(const Token& op, BinaryOp code, const Operand& a, const Operand& b) const {
+  if (const auto literal = fold(code, a, b)) {
+    return *literal;
+  }
   const std::vector<ir::Expr> ab = unify(op, {a, b});
   if (const std::string why = type_rule(code, ab[0].dtype()); !why.empty()) {
     cursor_.fail(op, fmt::format("type mismatch: '{}' {}, not {}", op.text, why,
