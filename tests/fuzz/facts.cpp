@@ -34,7 +34,8 @@ Facts settle(ir::DType t, Facts f) {
 Facts constant(double v) {
   Facts f{true, std::abs(v), 0};
   if (!std::isfinite(v)) {
-    f.bound = 0;  // an edge value of max: never the result
+    f.bound = 0;
+    f.finite = false;
     return f;
   }
   while (v != std::floor(v)) {
@@ -51,7 +52,8 @@ bool is_power_of_two(const ir::Expr& e, int& exponent) {
 }
 
 Facts both(const Facts& a, const Facts& b) {
-  return {a.exact && b.exact, std::max(a.bound, b.bound), std::min(a.grain, b.grain)};
+  return {a.exact && b.exact, std::max(a.bound, b.bound), std::min(a.grain, b.grain),
+          a.finite && b.finite};
 }
 
 class OpFacts {
@@ -78,6 +80,8 @@ class OpFacts {
       f.bound = std::pow(std::max(f.bound, 1.0), points);
       f.grain = f.grain < 0 ? std::max(-1000, f.grain * static_cast<int>(points)) : f.grain;
     }
+    // Every window of a random pool covers some of its input.
+    f.finite = f.finite || *op_.combiner == BinaryOp::kMax;
     return settle(op_.output.dtype(), f);
   }
 

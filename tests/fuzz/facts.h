@@ -20,6 +20,7 @@ struct Facts {
   bool exact = true;  // floats: a multiple of 2^grain and small enough that no sum rounds
   double bound = 0;   // of the absolute value; a guess where a function could not be bounded
   int grain = 0;
+  bool finite = true;  // false: padded with -inf for a maximum
 };
 
 using FactMap = std::unordered_map<const ir::BufferNode*, Facts>;

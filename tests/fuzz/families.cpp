@@ -140,7 +140,11 @@ void draw_pool_of(Growth& g, te::Pool kind) {
     return kind == te::Pool::kMax || t.dtype().is_float();
   });
   const std::vector<int64_t> kernel = draw_kernel(g, rank);
-  pool(g.b, g.name("pool"), x, kind, kernel, draw_windows(g, rank, kernel));
+  te::ConvParams p = draw_windows(g, rank, kernel);
+  if (kind == te::Pool::kMax && *std::max_element(p.dilation.begin(), p.dilation.end()) > 1) {
+    p.pad_before = p.pad_after = {};  // a window might see padding only: -inf
+  }
+  pool(g.b, g.name("pool"), x, kind, kernel, p);
 }
 
 void draw_max_pool(Growth& g) { draw_pool_of(g, te::Pool::kMax); }

@@ -148,7 +148,9 @@ void Growth::absorb() {
   for (; seen_ops_ < dag.ops.size(); ++seen_ops_) {
     const te::ComputeOp& op = *dag.ops[seen_ops_];
     facts_[op.output.get()] = op_facts(op, facts_);
-    pool_.push_back(op.output);
+    if (facts(op.output).finite) {
+      pool_.push_back(op.output);
+    }
   }
 }
 
