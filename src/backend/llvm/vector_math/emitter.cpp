@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backend/llvm/vector_math/emitter.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include <limits>
+
+namespace tenon::backend::llvm_cpu::vector_math {
+namespace {
+
+llvm::Type* integer_of(llvm::Type* type) {
+  llvm::Type* element = llvm::IntegerType::get(type->getContext(), type->getScalarSizeInBits());
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    return llvm::FixedVectorType::get(element, vector->getNumElements());
+  }
+  return element;
+}
+
+llvm::Type* double_of(llvm::Type* type) {
+  llvm::Type* element = llvm::Type::getDoubleTy(type->getContext());
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
+    return llvm::FixedVectorType::get(element, vector->getNumElements());
+  }
+  return element;
+}
+
+llvm::Value* contractible(llvm::Value* v) {
+  if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(v)) {
+    instruction->setHasAllowContract(true);
+  }
+  return v;
+}
+
+Mask compare(llvm::CmpInst::Predicate p, Num a, Num b) {
+  return {a.e, a.e->builder().CreateFCmp(p, a.v, b.v)};
+}
+
+}  // namespace
+
+Emitter::Emitter(llvm::IRBuilderBase& b, llvm::Type* type, const MathOptions& opt)
+    : b_(b),
+      type_(type),
+      int_type_(integer_of(type)),
+      opt_(opt),
+      is_f64_(type->getScalarType()->isDoubleTy()) {}
+
+Num Emitter::num(double value) const { return {this, llvm::ConstantFP::get(type_, value)}; }
+Num Emitter::infinity() const { return num(std::numeric_limits<double>::infinity()); }
+Num Emitter::nan() const { return {this, llvm::ConstantFP::getNaN(type_)}; }
+Int Emitter::integer(uint64_t value) const {
+  return {this, llvm::ConstantInt::get(int_type_, value)};
+}
+Emitter Emitter::widened() const { return {b_, double_of(type_), opt_}; }
+
+Num operator-(Num a) { return {a.e, a.e->builder().CreateFNeg(a.v)}; }
+Num operator+(Num a, Num b) { return {a.e, a.e->builder().CreateFAdd(a.v, b.v)}; }
+Num operator-(Num a, Num b) { return {a.e, a.e->builder().CreateFSub(a.v, b.v)}; }
+Num operator*(Num a, Num b) { return {a.e, a.e->builder().CreateFMul(a.v, b.v)}; }
+Num operator/(Num a, Num b) { return {a.e, a.e->builder().CreateFDiv(a.v, b.v)}; }
+Num operator+(Num a, double b) { return a + a.e->num(b); }
+Num operator-(Num a, double b) { return a - a.e->num(b); }
+Num operator*(Num a, double b) { return a * a.e->num(b); }
+Num operator-(double a, Num b) { return b.e->num(a) - b; }
+Num operator/(double a, Num b) { return b.e->num(a) / b; }
+
+Mask operator<(Num a, Num b) { return compare(llvm::CmpInst::FCMP_OLT, a, b); }
+Mask operator<(Num a, double b) { return a < a.e->num(b); }
+Mask operator>(Num a, double b) { return compare(llvm::CmpInst::FCMP_OGT, a, a.e->num(b)); }
+Mask operator<=(Num a, double b) { return compare(llvm::CmpInst::FCMP_OLE, a, a.e->num(b)); }
+Mask operator==(Num a, double b) { return a == a.e->num(b); }
+Mask operator==(Num a, Num b) { return compare(llvm::CmpInst::FCMP_OEQ, a, b); }
+Mask unordered(Num a, Num b) { return compare(llvm::CmpInst::FCMP_UNO, a, b); }
+Mask operator&(Mask a, Mask b) { return {a.e, a.e->builder().CreateAnd(a.v, b.v)}; }
+Mask operator|(Mask a, Mask b) { return {a.e, a.e->builder().CreateOr(a.v, b.v)}; }
+Mask operator^(Mask a, Mask b) { return {a.e, a.e->builder().CreateXor(a.v, b.v)}; }
+Mask operator!(Mask a) { return {a.e, a.e->builder().CreateNot(a.v)}; }
+
+Int operator+(Int a, Int b) { return {a.e, a.e->builder().CreateAdd(a.v, b.v)}; }
+Int operator-(Int a, Int b) { return {a.e, a.e->builder().CreateSub(a.v, b.v)}; }
+Int operator&(Int a, uint64_t b) { return {a.e, a.e->builder().CreateAnd(a.v, a.e->integer(b).v)}; }
+Int operator|(Int a, uint64_t b) { return {a.e, a.e->builder().CreateOr(a.v, a.e->integer(b).v)}; }
+Int operator^(Int a, Int b) { return {a.e, a.e->builder().CreateXor(a.v, b.v)}; }
+Int operator<<(Int a, unsigned n) {
+  return {a.e, a.e->builder().CreateShl(a.v, a.e->integer(n).v)};
+}
+Int operator>>(Int a, unsigned n) {
+  return {a.e, a.e->builder().CreateLShr(a.v, a.e->integer(n).v)};
+}
+Mask operator!=(Int a, uint64_t b) {
+  return {a.e, a.e->builder().CreateICmpNE(a.v, a.e->integer(b).v)};
+}
+
+Num select(Mask c, Num t, Num f) { return {t.e, t.e->builder().CreateSelect(c.v, t.v, f.v)}; }
+Num select(Mask c, double t, double f) { return select(c, c.e->num(t), c.e->num(f)); }
+
+Num fma(Num a, Num b, Num c) {
+  llvm::IRBuilderBase& builder = a.e->builder();
+  if (a.e->options().has_fma) {
+    return {a.e, builder.CreateIntrinsic(llvm::Intrinsic::fma, {a.e->type()}, {a.v, b.v, c.v})};
+  }
+  llvm::Value* product = contractible(builder.CreateFMul(a.v, b.v));
+  return {a.e, contractible(builder.CreateFAdd(product, c.v))};
+}
+Num fma(Num a, double b, Num c) { return fma(a, a.e->num(b), c); }
+Num fma(Num a, Num b, double c) { return fma(a, b, a.e->num(c)); }
+Num fma(Num a, double b, double c) { return fma(a, a.e->num(b), a.e->num(c)); }
+
+Num min(double a, Num b) {
+  const Num limit = b.e->num(a);
+  return select(limit < b, limit, b);
+}
+Num max(double a, Num b) {
+  const Num limit = b.e->num(a);
+  return select(b < limit, limit, b);
+}
+
+Num abs(Num x) { return {x.e, x.e->builder().CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x.v)}; }
+Num sqrt(Num x) { return {x.e, x.e->builder().CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x.v)}; }
+Int bits(Num x) { return {x.e, x.e->builder().CreateBitCast(x.v, x.e->int_type())}; }
+Num as_num(Int x) { return {x.e, x.e->builder().CreateBitCast(x.v, x.e->type())}; }
+
+Num with_sign_of(Num a, Num b) {
+  const Int sign = bits(b) & a.e->sign_bit();
+  return as_num({a.e, a.e->builder().CreateOr(bits(a).v, sign.v)});
+}
+
+Num poly(Num x, std::span<const double> c, double scale) {
+  Num sum = x.e->num(c.back() * scale);
+  for (size_t i = c.size() - 1; i-- > 0;) {
+    sum = fma(sum, x, c[i] * scale);
+  }
+  return sum;
+}
+
+Num widen(const Emitter& wide, Num x) {
+  return {&wide, wide.builder().CreateFPExt(x.v, wide.type())};
+}
+Num narrow(const Emitter& to, Num x) { return {&to, to.builder().CreateFPTrunc(x.v, to.type())}; }
+Int narrow_int(const Emitter& to, Int x) {
+  return {&to, to.builder().CreateTrunc(x.v, to.int_type())};
+}
+
+}  // namespace tenon::backend::llvm_cpu::vector_math
