@@ -92,6 +92,7 @@ class Emitter {
                         bool in_bounds);
   llvm::Value* load_scalar(const Storage& s, ir::DType t, const ir::Expr& index, llvm::Value* mask);
   llvm::Value* load_strided(const Storage& s, ir::DType t, const Run& run);
+  llvm::Value* load_lanes(const Storage& s, ir::DType t, const Run& run);
   llvm::Value* gather(const Storage& s, ir::DType t, llvm::Value* pointers, llvm::Value* mask);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
   void store(const ir::Store& n);
