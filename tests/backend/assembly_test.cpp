@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "backend/element_wise.h"
 #include "backend/harness.h"
 #include "backend/kernels.h"
 
@@ -137,6 +138,25 @@ TEST(AssemblyTest, NothingIsCalled) {
     for (const ir::DType t : {ir::kF32, ir::kF16, ir::kBF16, ir::kI8}) {
       const std::string text = assembly(relu_add_kernel(37, 8, t), target);
       EXPECT_FALSE(has(text, "\tcall") || has(text, "\tbl\t")) << target << " " << ir::to_string(t);
+    }
+  }
+}
+
+TEST(AssemblyTest, FunctionsAreNotCalledEither) {
+  ElementWise f("functions");
+  for (int k = 0; k < 3; ++k) {
+    f.input(ir::kF32);
+  }
+  for (int k = 0; k <= static_cast<int>(ir::Intrinsic::kFma); ++k) {
+    const auto fn = static_cast<ir::Intrinsic>(k);
+    const bool is_test = fn == ir::Intrinsic::kIsNan || fn == ir::Intrinsic::kIsInf;
+    f.output(is_test ? ir::kBool : ir::kF32, 8, [&](auto& in) {
+      return ir::call(fn, std::vector<ir::Expr>(in.begin(), in.begin() + ir::arity(fn)));
+    });
+  }
+  for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+    for (const std::string& line : lines_of(assembly(f.get(), target))) {
+      EXPECT_FALSE(has(line, "\tcall") || has(line, "\tbl\t")) << target << line;
     }
   }
 }
