@@ -13,7 +13,10 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(Dialect dialect) : dialect_(dialect) {}
+  explicit Verifier(Dialect dialect)
+      : dialect_(dialect),
+        scalar_(dialect == Dialect::kLoops || dialect == Dialect::kFlatLoops),
+        flat_(dialect != Dialect::kLoops && dialect != Dialect::kVectors) {}
   void function(const Function& f);
 
  private:
@@ -26,6 +29,8 @@ class Verifier {
   void register_index(const Buffer& b, const Expr& index);
 
   Dialect dialect_;
+  bool scalar_;  // not vectorised yet
+  bool flat_;    // one index per access
   std::unordered_set<const void*> inputs_;
   std::unordered_set<const void*> buffers_;     // in scope
   std::unordered_set<const void*> vars_;        // in scope
@@ -57,7 +62,7 @@ void Verifier::expr(const Expr& e) {
   }
   for_each_child(e, [&](const Expr& child) { expr(child); });
   verify_types(e);
-  TENON_CHECK(dialect_ != Dialect::kLoops || !e.dtype().is_vector())
+  TENON_CHECK(!scalar_ || !e.dtype().is_vector())
       << "vector value before vectorisation: " << to_string(e);
   if (const auto* n = e.as<Load>()) {
     access(n->buffer, n->indices, n->predicate);
@@ -68,9 +73,9 @@ void Verifier::access(const Buffer& b, const std::vector<Expr>& indices, const E
   TENON_CHECK(b.defined()) << "access to an undefined buffer";
   TENON_CHECK(buffers_.contains(b.get()))
       << "buffer " << b.name() << " is neither a parameter nor allocated around its use";
-  TENON_CHECK(dialect_ != Dialect::kLoops || !predicate.defined())
+  TENON_CHECK(!scalar_ || !predicate.defined())
       << "predicate on " << b.name() << " before vectorisation";
-  if (dialect_ != Dialect::kFlat) {
+  if (!flat_) {
     TENON_CHECK(indices.size() == b.rank())
         << b.name() << " has rank " << b.rank() << " and is given " << indices.size() << " indices";
     return;
@@ -78,7 +83,7 @@ void Verifier::access(const Buffer& b, const std::vector<Expr>& indices, const E
   TENON_CHECK(indices.size() == 1) << "access to " << b.name() << " is not flat";
   TENON_CHECK(b.rank() != 1 || b->strides[0] == 1 || b.shape()[0] == 1)
       << b.name() << " has one dimension and a stride: a flat index would be ambiguous";
-  if (b->scope == Scope::kRegister) {
+  if (dialect_ == Dialect::kFlat && b->scope == Scope::kRegister) {
     register_index(b, indices[0]);
   }
 }
@@ -101,7 +106,7 @@ void Verifier::loop(const For* n) {
       << "loop " << name << ": thread tags belong to thread loops";
   const bool fixed = n->loop_kind == ForKind::kVectorized || n->loop_kind == ForKind::kUnrolled;
   TENON_CHECK(!fixed || const_int(n->extent)) << "loop " << name << " needs a constant extent";
-  TENON_CHECK(dialect_ == Dialect::kLoops || n->loop_kind != ForKind::kVectorized)
+  TENON_CHECK(scalar_ || n->loop_kind != ForKind::kVectorized)
       << "loop " << name << " is still vectorised";
   TENON_CHECK(dialect_ != Dialect::kFlat || n->loop_kind != ForKind::kUnrolled)
       << "loop " << name << " is still unrolled";

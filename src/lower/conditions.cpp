@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/conditions.h"
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace tenon::lower {
+
+namespace {
+
+void collect(const ir::Expr& c, std::vector<ir::Expr>& out) {
+  if (const auto* b = c.as<ir::Binary>(); b != nullptr && b->op == ir::BinaryOp::kAnd) {
+    collect(b->a, out);
+    collect(b->b, out);
+  } else if (!ir::is_const_true(c)) {
+    out.push_back(c);
+  }
+}
+
+}  // namespace
+
+std::vector<ir::Expr> conjuncts(const ir::Expr& condition) {
+  std::vector<ir::Expr> out;
+  collect(condition, out);
+  return out;
+}
+
+bool has_load(const ir::Expr& e) {
+  if (e.as<ir::Load>() != nullptr) return true;
+  bool found = false;
+  ir::for_each_child(e, [&](const ir::Expr& c) { found = found || has_load(c); });
+  return found;
+}
+
+std::optional<arith::Linear> slack_of(const ir::Expr& comparison) {
+  const auto* b = comparison.as<ir::Binary>();
+  if (b == nullptr || b->a.dtype() != ir::kI64) return std::nullopt;
+  if (b->op != ir::BinaryOp::kLt && b->op != ir::BinaryOp::kLe) return std::nullopt;
+  arith::Linear slack = arith::to_linear(b->b) - arith::to_linear(b->a);
+  if (b->op == ir::BinaryOp::kLt) slack.constant -= 1;
+  return slack;
+}
+
+}  // namespace tenon::lower

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/emit.h"
+
+#include "arith/simplify.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "schedule/program.h"
+
+namespace tenon::lower {
+
+namespace {
+
+using schedule::LoopId;
+using schedule::LoopKind;
+using schedule::Mark;
+using schedule::Place;
+using schedule::Stage;
+using schedule::StageBounds;
+using schedule::StageId;
+
+ir::ForKind for_kind(Mark m) {
+  switch (m) {
+    case Mark::kNone:
+      return ir::ForKind::kSerial;
+    case Mark::kParallel:
+      return ir::ForKind::kParallel;
+    case Mark::kVectorize:
+      return ir::ForKind::kVectorized;
+    case Mark::kUnroll:
+      return ir::ForKind::kUnrolled;
+    case Mark::kThread:
+      return ir::ForKind::kThread;
+  }
+  return ir::ForKind::kSerial;
+}
+
+// Padding may be computed and ignored when that cannot fault: accesses stay inside their buffers.
+bool is_safe_on_padding(const te::ComputeOp& op) {
+  const arith::Ranges ranges = op.ranges();
+  bool safe = true;
+  ir::visit(op.body, [&](const ir::Expr& e) {
+    if (const auto* b = e.as<ir::Binary>();
+        b != nullptr && b->op == ir::BinaryOp::kDiv && b->dtype.is_int()) {
+      safe = false;
+    }
+    const auto* l = e.as<ir::Load>();
+    if (l == nullptr) return;
+    for (size_t d = 0; d < l->indices.size(); ++d) {
+      const arith::Interval at = arith::interval_of(l->indices[d], ranges);
+      safe = safe && at.lo >= 0 && at.hi < l->buffer.shape()[d];
+    }
+  });
+  return safe;
+}
+
+class Emitter {
+ public:
+  Emitter(const schedule::State& s, const schedule::Bounds& b) : s_(s), b_(b), buffers_(s.size()) {
+    for (const StageId id : s.order()) buffers_[static_cast<size_t>(id)] = storage_of(s.stage(id));
+  }
+
+  ir::Function run() {
+    ir::Function f;
+    f.name = s_.dag().name;
+    std::vector<ir::Stmt> nests;
+    std::vector<ir::Buffer> workspace;
+    for (const StageId id : s_.order()) {
+      const Stage& st = s_.stage(id);
+      if (st.is_input() || st.place != Place::kRoot) continue;
+      if (!st.output) workspace.push_back(buffer(id));
+      nests.push_back(nest(st));
+    }
+    for (size_t i = 0; i < s_.dag().inputs.size(); ++i) {
+      if (s_.stage(static_cast<StageId>(i)).stored_in < 0)
+        f.params.push_back(buffer(static_cast<StageId>(i)));
+    }
+    f.num_inputs = f.params.size();
+    for (const te::Tensor& t : s_.dag().outputs) f.params.push_back(buffer(output_stage(t)));
+    f.body = ir::block(std::move(nests));
+    for (const ir::Buffer& b : workspace) f.body = ir::allocate(b, f.body);
+    return f;
+  }
+
+ private:
+  const StageBounds& bounds(StageId id) const { return b_.stages[static_cast<size_t>(id)]; }
+  const ir::Buffer& buffer(StageId id) const { return buffers_[static_cast<size_t>(id)]; }
+
+  StageId output_stage(const te::Tensor& t) const {
+    for (size_t i = 0; i < s_.dag().ops.size(); ++i) {
+      if (s_.dag().ops[i]->output.same_as(t))
+        return static_cast<StageId>(s_.dag().inputs.size() + i);
+    }
+    TENON_CHECK(false) << "output " << t.name() << " is not computed";
+    return -1;
+  }
+
+  ir::Buffer storage_of(const Stage& st) const {
+    if (st.is_input() || st.place == Place::kInlined) return st.buffer;
+    std::vector<int64_t> shape;
+    for (const auto& a : bounds(st.id).axes) shape.push_back(a.extent);
+    if (st.align_dim < 0) {
+      return st.place == Place::kAt ? ir::Buffer::make(st.name, st.buffer.dtype(), shape, st.scope)
+                                    : st.buffer;
+    }
+    std::vector<int64_t> strides = ir::row_major_strides(shape);
+    for (size_t d = static_cast<size_t>(st.align_dim) + 1; d-- > 0;) {
+      const int64_t dense = strides[d + 1] * shape[d + 1];
+      const int64_t gap = d == static_cast<size_t>(st.align_dim)
+                              ? arith::floor_mod(st.align_offset - dense, st.align_factor)
+                              : 0;
+      strides[d] = dense + gap;
+    }
+    const ir::Scope scope = st.place == Place::kAt ? st.scope : ir::Scope::kGlobal;
+    return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides, scope);
+  }
+
+  // The op's body over loop variables, reading the buffers that are really there.
+  ir::Expr body_of(const Stage& st) const {
+    const te::ComputeOp& op = *st.op;
+    ir::Expr body = op.body;
+    if (st.holds.defined() && (st.zero_padding || !is_safe_on_padding(op))) {
+      const ir::Expr rest = op.is_reduction() ? ir::identity_of(*op.combiner, body.dtype())
+                                              : ir::zero_of(body.dtype());
+      body = ir::select(st.holds, body, rest);
+    }
+    return localize(ir::substitute(body, axis_map(st)));
+  }
+
+  ir::VarMap axis_map(const Stage& st) const {
+    const StageBounds& sb = bounds(st.id);
+    ir::VarMap map;
+    const size_t rank = st.op->axes.size();
+    for (size_t d = 0; d < rank; ++d)
+      map[st.op->axes[d].var.node()] = sb.axes[d].min + sb.values[d];
+    for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
+      map[st.op->reduce_axes[d].var.node()] = sb.values[rank + d];
+    }
+    return map;
+  }
+
+  ir::Expr localize(const ir::Expr& body) const {
+    return ir::rewrite(body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      if (l == nullptr) return e;
+      const StageId id = s_.owner(l->buffer);
+      TENON_CHECK(id >= 0) << "a read of " << l->buffer.name() << ", which no stage owns";
+      std::vector<ir::Expr> indices;
+      const bool attached = s_.stage(id).place == Place::kAt;
+      for (size_t d = 0; d < l->indices.size(); ++d) {
+        const ir::Expr at = attached ? l->indices[d] - bounds(id).axes[d].min : l->indices[d];
+        indices.push_back(arith::simplify(at, b_.ranges));
+      }
+      return ir::load(buffer(id), indices, l->predicate);
+    });
+  }
+
+  static ir::Expr conjunction(const std::vector<ir::Expr>& all) {
+    ir::Expr c = ir::make_bool(true);
+    for (const ir::Expr& g : all) c = ir::logical_and(c, g);
+    return c;
+  }
+
+  static ir::Stmt guarded(const std::vector<ir::Expr>& guards, ir::Stmt s) {
+    return guards.empty() ? s : ir::make_if(conjunction(guards), std::move(s));
+  }
+
+  std::vector<ir::Expr> own_indices(const Stage& st) const {
+    const StageBounds& sb = bounds(st.id);
+    return {sb.values.begin(), sb.values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size())};
+  }
+
+  ir::Stmt loop(const Stage& st, LoopId l, Mark m, ir::Stmt body) const {
+    const StageBounds& sb = bounds(st.id);
+    const size_t i = static_cast<size_t>(l);
+    return ir::make_for(sb.vars[i], 0, sb.extents[i], for_kind(m), std::move(body), st.loop(l).tag);
+  }
+
+  // The initial value for all spatial loops at or inside position `from`.
+  ir::Stmt initial(const Stage& st, size_t from, const std::vector<Mark>& marks) const {
+    const StageBounds& sb = bounds(st.id);
+    ir::Stmt s =
+        guarded(sb.spatial_guards, ir::store(buffer(st.id), own_indices(st),
+                                             ir::identity_of(*st.op->combiner, st.buffer.dtype())));
+    ir::VarMap fresh;
+    for (size_t i = st.leaves.size(); i-- > from;) {
+      const size_t l = static_cast<size_t>(st.leaves[i]);
+      if (st.loop(st.leaves[i]).kind != LoopKind::kSpatial) continue;
+      const ir::Var v(sb.vars[l].name());
+      fresh[sb.vars[l].node()] = v;
+      s = ir::make_for(v, 0, sb.extents[l], for_kind(marks[l]), s, st.loop(st.leaves[i]).tag);
+    }
+    return ir::substitute(s, fresh);
+  }
+
+  size_t initial_position(const Stage& st) const {
+    for (size_t i = 0; i < st.leaves.size(); ++i) {
+      if (st.leaves[i] == st.init_at || st.loop(st.leaves[i]).kind == LoopKind::kReduce) return i;
+    }
+    return st.leaves.size();
+  }
+
+  ir::Stmt nest(const Stage& st) const {
+    const StageBounds& sb = bounds(st.id);
+    const std::vector<Mark> marks = schedule::final_marks(s_, st, sb);
+    const bool reduces = st.op->is_reduction();
+    ir::Expr value = body_of(st);
+    if (reduces)
+      value = ir::make_binary(*st.op->combiner, ir::load(buffer(st.id), own_indices(st)), value);
+    ir::Stmt s = guarded(sb.guards, ir::store(buffer(st.id), own_indices(st), value));
+    const size_t init = initial_position(st);
+    if (reduces && init == st.leaves.size()) s = ir::block({initial(st, init, marks), s});
+    for (size_t i = st.leaves.size(); i-- > 0;) {
+      s = loop(st, st.leaves[i], marks[static_cast<size_t>(st.leaves[i])],
+               loop_body(st, st.leaves[i], s));
+      if (reduces && i == init) s = ir::block({initial(st, i, marks), s});
+    }
+    return s;
+  }
+
+  ir::Stmt loop_body(const Stage& st, LoopId l, ir::Stmt s) const {
+    const auto attached = s_.attached_to(st.id, l);
+    for (auto it = attached.rbegin(); it != attached.rend(); ++it) {
+      s = ir::allocate(buffer(*it), ir::block({nest(s_.stage(*it)), s}));
+    }
+    for (const auto& p : st.prefetches) {
+      if (p.loop == l) s = ir::block({prefetch_of(st, p), s});
+    }
+    return s;
+  }
+
+  ir::Stmt prefetch_of(const Stage& st, const schedule::PrefetchNote& p) const {
+    const StageBounds& sb = bounds(st.id);
+    ir::VarMap at;
+    at[sb.vars[static_cast<size_t>(p.loop)].node()] =
+        sb.vars[static_cast<size_t>(p.loop)] + ir::Expr(p.distance);
+    for (size_t i = static_cast<size_t>(st.position(p.loop)) + 1; i < st.leaves.size(); ++i) {
+      at[sb.vars[static_cast<size_t>(st.leaves[i])].node()] = ir::Expr(0);
+    }
+    ir::Stmt out = ir::no_op();
+    const ir::Expr body = localize(ir::substitute(st.op->body, axis_map(st)));
+    ir::visit(body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      if (l == nullptr || !l->buffer.same_as(buffer(p.tensor)) || !ir::is_no_op(out)) return;
+      std::vector<ir::Expr> indices;
+      for (const ir::Expr& i : l->indices) indices.push_back(ir::substitute(i, at));
+      out = ir::prefetch(l->buffer, indices);
+    });
+    return out;
+  }
+
+  const schedule::State& s_;
+  const schedule::Bounds& b_;
+  std::vector<ir::Buffer> buffers_;
+};
+
+}  // namespace
+
+ir::Function emit_loops(const schedule::State& s, const schedule::Bounds& b) {
+  return Emitter(s, b).run();
+}
+
+}  // namespace tenon::lower

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/bounds.h"
+
+#include <algorithm>
+
+#include "arith/linear.h"
+#include "arith/simplify.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "schedule/region.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+// Real extents of split and fused parts, from those of the axes. A part never exceeds what is left to split.
+void pass_down_extents(const Stage& st, StageBounds& sb) {
+  for (const Relation& r : st.relations) {
+    const auto extent = [&](LoopId l) -> int64_t& { return sb.extents[static_cast<size_t>(l)]; };
+    if (r.kind == RelationKind::kFuse) {
+      int64_t product = 1;
+      for (const LoopId l : r.many) product *= extent(l);
+      extent(r.one) = product;
+    } else if (r.kind == RelationKind::kParts) {
+      const int64_t n = std::min(r.factors[0], extent(r.one));
+      extent(r.many[0]) = n;
+      extent(r.many[1]) = arith::ceil_div(extent(r.one), n);
+    } else {
+      int64_t left = extent(r.one);
+      for (size_t j = r.many.size() - 1; j > 0; --j) {
+        const int64_t e = std::min(r.factors[j - 1], left);
+        extent(r.many[j]) = e;
+        left = arith::ceil_div(left, e);
+      }
+      extent(r.many[0]) = left;
+    }
+  }
+}
+
+class ValueBuilder {
+ public:
+  ValueBuilder(const Stage& st, StageBounds& sb, const arith::Ranges& ranges)
+      : st_(st), sb_(sb), ranges_(ranges) {}
+
+  // Values of all loops over the variables of leaves, and a guard for each split that is not exact.
+  void run() {
+    for (const LoopId l : st_.leaves) value(l) = sb_.vars[static_cast<size_t>(l)];
+    for (auto r = st_.relations.rbegin(); r != st_.relations.rend(); ++r) {
+      switch (r->kind) {
+        case RelationKind::kSplit:
+          join_split(*r);
+          break;
+        case RelationKind::kParts:
+          join_parts(*r);
+          break;
+        case RelationKind::kFuse:
+          take_apart(*r);
+          break;
+      }
+    }
+  }
+
+ private:
+  ir::Expr& value(LoopId l) { return sb_.values[static_cast<size_t>(l)]; }
+  int64_t extent(LoopId l) const { return sb_.extents[static_cast<size_t>(l)]; }
+
+  void add_guard(ir::Expr g, LoopId l) {
+    sb_.guards.push_back(g);
+    if (st_.loop(l).kind == LoopKind::kSpatial) sb_.spatial_guards.push_back(std::move(g));
+  }
+
+  void join_split(const Relation& r) {
+    int64_t stride = 1;
+    ir::Expr sum(0);
+    for (size_t j = r.many.size(); j-- > 0;) {
+      sum = value(r.many[j]) * ir::Expr(stride) + sum;
+      stride *= extent(r.many[j]);
+    }
+    value(r.one) = sum;
+    if (stride > extent(r.one)) add_guard(ir::lt(sum, extent(r.one)), r.one);
+  }
+
+  void join_parts(const Relation& r) {
+    const int64_t n = extent(r.many[0]);
+    const int64_t q = extent(r.one) / n;
+    const int64_t rem = extent(r.one) % n;
+    const ir::Expr outer = value(r.many[0]);
+    const ir::Expr inner = value(r.many[1]);
+    value(r.one) = outer * ir::Expr(q) + (rem == 0 ? ir::Expr(0) : ir::min(outer, rem)) + inner;
+    if (rem != 0) add_guard(ir::logical_or(ir::lt(inner, q), ir::lt(outer, rem)), r.one);
+  }
+
+  void take_apart(const Relation& r) {
+    int64_t stride = 1;
+    for (size_t j = r.many.size(); j-- > 0;) {
+      ir::Expr v = ir::floor_div(value(r.one), stride);
+      if (j > 0) v = ir::floor_mod(v, extent(r.many[j]));
+      value(r.many[j]) = arith::simplify(v, ranges_);
+      stride *= extent(r.many[j]);
+    }
+  }
+
+  const Stage& st_;
+  StageBounds& sb_;
+  const arith::Ranges& ranges_;
+};
+
+// Extents, variables and values of all loops, from the extents of the axes.
+void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges) {
+  sb.extents.assign(st.loops.size(), 1);
+  for (size_t d = 0; d < sb.axes.size(); ++d) sb.extents[d] = sb.axes[d].extent;
+  for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
+    sb.extents[sb.axes.size() + d] = st.op->reduce_axes[d].extent;
+  }
+  pass_down_extents(st, sb);
+  sb.vars.resize(st.loops.size());
+  sb.values.resize(st.loops.size());
+  for (const LoopId l : st.leaves) {
+    const size_t i = static_cast<size_t>(l);
+    sb.vars[i] = ir::Var(st.loop_name(l));
+    ranges.bind(sb.vars[i], {0, sb.extents[i] - 1});
+  }
+  ValueBuilder(st, sb, ranges).run();
+}
+
+// Guards that keep an attached stage inside its tensor, and inside a part that is one shorter.
+void guard_axes(const Stage& st, StageBounds& sb, const std::vector<ShortPart>& shorts,
+                const arith::Ranges& ranges) {
+  const auto add = [&](const ir::Expr& g) {
+    if (arith::prove(g, ranges) != std::optional<bool>(true)) {
+      sb.guards.push_back(g);
+      sb.spatial_guards.push_back(g);
+    }
+  };
+  for (size_t d = 0; d < sb.axes.size(); ++d) {
+    const AxisBounds& a = sb.axes[d];
+    if (ir::is_const(a.min, 0) && a.extent <= st.op->axes[d].extent) continue;
+    const ir::Expr index = a.min + sb.values[d];
+    add(ir::ge(index, 0));
+    add(ir::lt(index, st.op->axes[d].extent));
+  }
+  for (const ShortPart& p : shorts) {
+    add(ir::logical_or(ir::lt(sb.values[p.axis], p.shorter), p.full_when));
+  }
+}
+
+}  // namespace
+
+StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges) {
+  StageBounds sb;
+  for (const te::Axis& a : st.op->axes) sb.axes.push_back({ir::Expr(0), a.extent});
+  fill_loops(st, sb, ranges);
+  return sb;
+}
+
+Result<Bounds> infer_bounds(const State& s) {
+  Bounds b;
+  b.stages.resize(s.size());
+  for (auto it = s.order().rbegin(); it != s.order().rend(); ++it) {
+    const Stage& st = s.stage(*it);
+    if (st.is_input() || st.place == Place::kInlined) continue;
+    StageBounds& sb = b.stages[static_cast<size_t>(st.id)];
+    std::vector<ShortPart> shorts;
+    if (st.place == Place::kAt) {
+      auto region = required_region(s, b, st.id);
+      if (!region) return region.illegal();
+      sb.axes = std::move(region.value().axes);
+      shorts = std::move(region.value().shorts);
+    } else {
+      for (const te::Axis& a : st.op->axes) sb.axes.push_back({ir::Expr(0), a.extent});
+    }
+    fill_loops(st, sb, b.ranges);
+    guard_axes(st, sb, shorts, b.ranges);
+  }
+  return b;
+}
+
+}  // namespace tenon::schedule

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binds a spatial loop to a dimension of the GPU grid. CPU targets refuse it.
+//   for i in 0..128  =>  thread i in 0..128 on thread_x        bind C i thread_x
+#pragma once
+
+#include "schedule/fields.h"
+#include "schedule/state.h"
+
+namespace tenon::schedule {
+
+struct Bind {
+  StageRef stage;
+  LoopRef loop;
+  ir::ThreadTag tag = ir::ThreadTag::kNone;
+
+  static constexpr auto kFields =
+      fields(field("stage", &Bind::stage), field("loop", &Bind::loop), field("tag", &Bind::tag));
+  Result<void> check(const State& s) const;
+  void apply(State& s) const;  // check() has passed
+};
+
+}  // namespace tenon::schedule

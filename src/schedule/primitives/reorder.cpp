@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/primitives/reorder.h"
+
+#include <algorithm>
+
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+// A vectorised loop keeps only unrolled loops inside it.
+bool vectors_stay_innermost(const Stage& st, const std::vector<LoopId>& leaves) {
+  bool inside = false;
+  for (const LoopId l : leaves) {
+    if (inside && st.loop(l).mark != Mark::kUnroll) return false;
+    inside |= st.loop(l).mark == Mark::kVectorize;
+  }
+  return true;
+}
+
+std::vector<LoopId> permuted(const Stage& st, const std::vector<LoopRef>& loops) {
+  std::vector<LoopId> leaves = st.leaves;
+  size_t next = 0;
+  for (LoopId& l : leaves) {
+    if (std::find(loops.begin(), loops.end(), LoopRef{l}) != loops.end()) l = loops[next++].id;
+  }
+  return leaves;
+}
+
+}  // namespace
+
+Result<void> Reorder::check(const State& s) const {
+  TENON_TRY(check_computed(s, stage));
+  for (size_t i = 0; i < loops.size(); ++i) {
+    TENON_TRY(check_leaf(s, stage, loops[i]));
+    if (std::find(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(i), loops[i]) !=
+        loops.begin() + static_cast<std::ptrdiff_t>(i)) {
+      return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id, .loop = loops[i].id};
+    }
+  }
+  if (loops.empty()) return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id};
+  const Stage& st = s[stage];
+  const std::vector<LoopId> leaves = permuted(st, loops);
+  if (!vectors_stay_innermost(st, leaves)) {
+    return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = loops[0].id};
+  }
+  // The initial value must still be set outside every reduction loop.
+  bool reduction_seen = false;
+  for (const LoopId l : leaves) {
+    if (l == st.init_at && reduction_seen) {
+      return Illegal{.code = IllegalCode::kBadInitLoop, .stage = stage.id, .loop = l};
+    }
+    reduction_seen |= st.loop(l).kind == LoopKind::kReduce;
+  }
+  return {};
+}
+
+void Reorder::apply(State& s) const {
+  Stage& st = s.edit(stage.id);
+  st.leaves = permuted(st, loops);
+}
+
+}  // namespace tenon::schedule

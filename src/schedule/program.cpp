@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/program.h"
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+
+std::vector<Mark> final_marks(const State& s, const Stage& st, const StageBounds& sb) {
+  std::vector<Mark> marks;
+  for (const Loop& l : st.loops) marks.push_back(l.mark);
+  int64_t copies = 1;
+  for (auto it = st.leaves.rbegin(); it != st.leaves.rend() && st.unroll_limit > 0; ++it) {
+    const size_t l = static_cast<size_t>(*it);
+    if (marks[l] == Mark::kVectorize) continue;
+    if (marks[l] != Mark::kNone && marks[l] != Mark::kUnroll) break;
+    copies *= sb.extents[l];
+    if (copies > st.unroll_limit || !s.attached_to(st.id, *it).empty()) break;
+    marks[l] = Mark::kUnroll;
+  }
+  return marks;
+}
+
+namespace {
+
+constexpr int64_t kMaxLocalBytes = 1 << 20;
+constexpr int64_t kMaxCopies = 4096;
+constexpr int64_t kMaxLanes = 64;
+
+bool is_register_mark(Mark m) { return m == Mark::kUnroll || m == Mark::kVectorize; }
+
+class ProgramChecker {
+ public:
+  ProgramChecker(const State& s, const Bounds& b) : s_(s), b_(b) {
+    marks_.resize(s.size());
+    for (const StageId id : s.order()) {
+      const Stage& st = s.stage(id);
+      if (!st.is_input() && st.place != Place::kInlined) {
+        marks_[static_cast<size_t>(id)] = final_marks(s, st, bounds(id));
+      }
+    }
+  }
+
+  Result<void> run() const {
+    for (const StageId id : s_.order()) {
+      const Stage& st = s_.stage(id);
+      if (st.is_input() || st.place == Place::kInlined) continue;
+      TENON_TRY(check_copies(st));
+      TENON_TRY(check_lanes(st));
+      if (st.place == Place::kAt) TENON_TRY(check_size(st));
+      if (st.scope == ir::Scope::kRegister) TENON_TRY(check_registers(st));
+    }
+    return {};
+  }
+
+ private:
+  const StageBounds& bounds(StageId id) const { return b_.stages[static_cast<size_t>(id)]; }
+  Mark mark(StageId id, LoopId l) const {
+    return marks_[static_cast<size_t>(id)][static_cast<size_t>(l)];
+  }
+  int64_t extent(StageId id, LoopId l) const { return bounds(id).extents[static_cast<size_t>(l)]; }
+
+  int64_t copies_of(StageId id, size_t up_to) const {
+    const Stage& st = s_.stage(id);
+    int64_t copies = 1;
+    for (size_t i = 0; i < up_to; ++i) {
+      if (mark(id, st.leaves[i]) == Mark::kUnroll) copies *= extent(id, st.leaves[i]);
+    }
+    if (st.place == Place::kAt) {
+      const Stage& host = s_.stage(st.at_stage);
+      copies *= copies_of(host.id, static_cast<size_t>(host.position(st.at_loop)) + 1);
+    }
+    return copies;
+  }
+
+  Result<void> check_copies(const Stage& st) const {
+    const int64_t copies = copies_of(st.id, st.leaves.size());
+    if (copies <= kMaxCopies) return {};
+    return Illegal{.code = IllegalCode::kUnrollTooLarge,
+                   .stage = st.id,
+                   .loop = st.leaves[0],
+                   .value = copies,
+                   .limit = kMaxCopies};
+  }
+
+  Result<void> check_lanes(const Stage& st) const {
+    for (const LoopId l : st.leaves) {
+      if (mark(st.id, l) == Mark::kVectorize && extent(st.id, l) > kMaxLanes) {
+        return Illegal{.code = IllegalCode::kBadLanes,
+                       .stage = st.id,
+                       .loop = l,
+                       .value = extent(st.id, l),
+                       .limit = kMaxLanes};
+      }
+    }
+    return {};
+  }
+
+  int64_t elements(const Stage& st) const {
+    int64_t n = 1;
+    for (const AxisBounds& a : bounds(st.id).axes) n *= a.extent;
+    return n;
+  }
+
+  Result<void> check_size(const Stage& st) const {
+    const int64_t bytes = elements(st) * st.buffer.dtype().bytes();
+    if (bytes <= kMaxLocalBytes) return {};
+    return Illegal{.code = IllegalCode::kLocalTooLarge,
+                   .stage = st.id,
+                   .value = bytes,
+                   .limit = kMaxLocalBytes};
+  }
+
+  Result<void> check_registers(const Stage& st) const {
+    if (st.place != Place::kAt) {
+      return Illegal{
+          .code = IllegalCode::kBadScope, .stage = st.id, .value = static_cast<int64_t>(st.scope)};
+    }
+    for (const LoopId l : st.leaves) {
+      if (st.loop(l).kind == LoopKind::kSpatial && extent(st.id, l) > 1 &&
+          !is_register_mark(mark(st.id, l))) {
+        return Illegal{
+            .code = IllegalCode::kRegisterDynamic, .stage = st.id, .loop = l, .other = st.id};
+      }
+    }
+    for (const StageId r : s_.readers(st.id)) TENON_TRY(check_reader(st, s_.stage(r)));
+    const int64_t needed = tile_registers(st) + operand_registers(st);
+    if (needed > s_.target().vector_registers) {
+      return Illegal{.code = IllegalCode::kRegisterPressure,
+                     .stage = st.id,
+                     .value = needed,
+                     .limit = s_.target().vector_registers};
+    }
+    return {};
+  }
+
+  // Loops of a reader inside the attachment that index the tile must have constant values.
+  Result<void> check_reader(const Stage& st, const Stage& reader) const {
+    const int from = reader.id == st.at_stage ? reader.position(st.at_loop) + 1 : 0;
+    for (size_t i = static_cast<size_t>(from); i < reader.leaves.size(); ++i) {
+      const LoopId l = reader.leaves[i];
+      if (mark(reader.id, l) == Mark::kParallel) {
+        return Illegal{.code = IllegalCode::kBadScope,
+                       .stage = st.id,
+                       .loop = l,
+                       .value = static_cast<int64_t>(st.scope)};
+      }
+      if (extent(reader.id, l) > 1 && !is_register_mark(mark(reader.id, l)) &&
+          indexes(reader, l, st)) {
+        return Illegal{
+            .code = IllegalCode::kRegisterDynamic, .stage = st.id, .loop = l, .other = reader.id};
+      }
+    }
+    return {};
+  }
+
+  bool indexes(const Stage& reader, LoopId l, const Stage& st) const {
+    const StageBounds& rb = bounds(reader.id);
+    const ir::VarNode* v = rb.vars[static_cast<size_t>(l)].node();
+    bool found = false;
+    ir::visit(reader.op->body, [&](const ir::Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr || !load->buffer.same_as(st.buffer)) return;
+      for (const ir::Expr& i : load->indices) {
+        for (size_t d = 0; d < reader.op->axes.size() + reader.op->reduce_axes.size(); ++d) {
+          const te::Axis& a = d < reader.op->axes.size()
+                                  ? reader.op->axes[d]
+                                  : reader.op->reduce_axes[d - reader.op->axes.size()];
+          found = found || (ir::uses_var(i, a.var.node()) && ir::uses_var(rb.values[d], v));
+        }
+      }
+    });
+    return found;
+  }
+
+  int64_t lanes(const Stage& st) const {
+    for (const LoopId l : st.leaves) {
+      if (mark(st.id, l) == Mark::kVectorize) return extent(st.id, l);
+    }
+    return 1;
+  }
+
+  int64_t registers_per_vector(const Stage& st) const {
+    const int64_t bytes = lanes(st) * st.buffer.dtype().bytes();
+    return (bytes + s_.target().vector_bytes - 1) / s_.target().vector_bytes;
+  }
+
+  // All register tiles that live at the same place.
+  int64_t tile_registers(const Stage& st) const {
+    int64_t sum = 0;
+    for (const StageId id : s_.attached_to(st.at_stage, st.at_loop)) {
+      const Stage& other = s_.stage(id);
+      if (other.scope != ir::Scope::kRegister) continue;
+      const int64_t n = lanes(other);
+      sum += (elements(other) + n - 1) / n * registers_per_vector(other);
+    }
+    return sum;
+  }
+
+  // While a tile accumulates: the vectors of the operand that is held, and one for the other operand.
+  int64_t operand_registers(const Stage& st) const {
+    if (!st.op->is_reduction()) return 0;
+    int64_t held = -1;
+    ir::visit(st.op->body, [&](const ir::Expr& e) {
+      const auto* load = e.as<ir::Load>();
+      if (load == nullptr) return;
+      int64_t copies = 1;
+      bool vector = false;
+      for (const LoopId l : st.leaves) {
+        const ir::VarNode* v = bounds(st.id).vars[static_cast<size_t>(l)].node();
+        if (!reads_along(*load, st, v)) continue;
+        if (mark(st.id, l) == Mark::kUnroll) copies *= extent(st.id, l);
+        vector |= mark(st.id, l) == Mark::kVectorize;
+      }
+      if (vector && (held < 0 || copies < held)) held = copies;
+    });
+    return (held < 0 ? 1 : std::min<int64_t>(held, 4) * registers_per_vector(st)) + 1;
+  }
+
+  bool reads_along(const ir::Load& load, const Stage& st, const ir::VarNode* v) const {
+    const StageBounds& sb = bounds(st.id);
+    for (const ir::Expr& i : load.indices) {
+      for (size_t d = 0; d < st.op->axes.size() + st.op->reduce_axes.size(); ++d) {
+        const te::Axis& a =
+            d < st.op->axes.size() ? st.op->axes[d] : st.op->reduce_axes[d - st.op->axes.size()];
+        if (ir::uses_var(i, a.var.node()) && ir::uses_var(sb.values[d], v)) return true;
+      }
+    }
+    return false;
+  }
+
+  const State& s_;
+  const Bounds& b_;
+  std::vector<std::vector<Mark>> marks_;
+};
+
+}  // namespace
+
+Result<void> check_program(const State& s, const Bounds& b) { return ProgramChecker(s, b).run(); }
+
+}  // namespace tenon::schedule

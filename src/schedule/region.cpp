@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/region.h"
+
+#include <unordered_set>
+
+#include "arith/linear.h"
+#include "arith/simplify.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+using VarSet = std::unordered_set<const ir::VarNode*>;
+
+bool uses_any(const ir::Expr& e, const VarSet& vars) {
+  if (const auto* v = e.as<ir::VarNode>()) return vars.count(v) > 0;
+  bool found = false;
+  ir::for_each_child(e, [&](const ir::Expr& c) { found = found || uses_any(c, vars); });
+  return found;
+}
+
+bool has_load(const ir::Expr& e) {
+  bool found = false;
+  ir::visit(e, [&](const ir::Expr& x) { found = found || x.as<ir::Load>() != nullptr; });
+  return found;
+}
+
+bool is_outer_only(const ir::Expr& e, const VarSet& inner) { return !uses_any(e, inner); }
+
+class RegionBuilder {
+ public:
+  RegionBuilder(const State& s, const Bounds& b, StageId stage)
+      : s_(s), b_(b), st_(s.stage(stage)) {}
+
+  Result<Region> run() {
+    find_inner_loops();
+    for (const StageId r : s_.readers(st_.id)) {
+      const Stage& reader = s_.stage(r);
+      ir::VarMap axes = axis_values(reader);
+      Result<void> result;
+      ir::visit(reader.op->body, [&](const ir::Expr& e) {
+        const auto* l = e.as<ir::Load>();
+        if (l == nullptr || !l->buffer.same_as(st_.buffer) || !result) return;
+        result = add_read(*l, axes);
+      });
+      if (!result) return result.illegal();
+    }
+    clip();
+    for (const StageId r : s_.readers(st_.id)) add_shorts(s_.stage(r));
+    return std::move(region_);
+  }
+
+ private:
+  Illegal inexact() const {
+    return {.code = IllegalCode::kInexactRegion,
+            .stage = st_.id,
+            .loop = st_.at_loop,
+            .other = st_.at_stage};
+  }
+
+  // Loops inside the attachment: they run through all their values for one box.
+  void find_inner_loops() {
+    const int pos = s_.stage(st_.at_stage).position(st_.at_loop);
+    for (const StageId id : s_.order()) {
+      const Stage& other = s_.stage(id);
+      if (id == st_.id || other.is_input() || other.place == Place::kInlined) continue;
+      if (!is_below(s_, id, st_.at_stage, pos)) continue;
+      const StageBounds& ob = b_.stages[static_cast<size_t>(id)];
+      if (ob.vars.empty()) continue;  // comes before this stage: not a reader
+      for (size_t i = 0; i < other.leaves.size(); ++i) {
+        if (id == st_.at_stage && static_cast<int>(i) <= pos) continue;
+        inner_.insert(ob.vars[static_cast<size_t>(other.leaves[i])].node());
+      }
+    }
+  }
+
+  ir::VarMap axis_values(const Stage& reader) const {
+    const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
+    ir::VarMap map;
+    for (size_t d = 0; d < reader.op->axes.size(); ++d) {
+      map[reader.op->axes[d].var.node()] = rb.axes[d].min + rb.values[d];
+    }
+    for (size_t d = 0; d < reader.op->reduce_axes.size(); ++d) {
+      map[reader.op->reduce_axes[d].var.node()] = rb.values[reader.op->axes.size() + d];
+    }
+    return map;
+  }
+
+  Result<void> add_read(const ir::Load& read, const ir::VarMap& axes) {
+    std::vector<AxisBounds> box;
+    std::vector<arith::Linear> forms;
+    for (size_t d = 0; d < read.indices.size(); ++d) {
+      const ir::Expr index = arith::simplify(ir::substitute(read.indices[d], axes), b_.ranges);
+      forms.push_back(arith::to_linear(index));
+      auto one = relax(forms.back(), st_.op->axes[d].extent);
+      if (!one) return one.illegal();
+      box.push_back(*one);
+    }
+    forms_.push_back(std::move(forms));
+    return unite(box);
+  }
+
+  // The interval that a linear form covers when inner loops run: its minimum stays symbolic in outer ones.
+  Result<AxisBounds> relax(const arith::Linear& form, int64_t whole) const {
+    arith::Linear fixed;
+    fixed.constant = form.constant;
+    int64_t width = 0;
+    for (const auto& [atom, k] : form.terms) {
+      if (is_outer_only(atom, inner_) && !has_load(atom)) {
+        fixed.terms.emplace_back(atom, k);
+        continue;
+      }
+      if (has_load(atom)) return AxisBounds{ir::Expr(0), whole};  // data-dependent: all of it
+      if (atom.as<ir::VarNode>() == nullptr && mixes(atom)) return inexact();
+      const arith::Interval r = arith::interval_of(atom, b_.ranges);
+      if (!r.bounded()) return inexact();
+      fixed.constant += k > 0 ? k * r.lo : k * r.hi;
+      width += (k > 0 ? k : -k) * (r.hi - r.lo);
+    }
+    return AxisBounds{arith::to_expr(fixed), width + 1};
+  }
+
+  bool mixes(const ir::Expr& atom) const {
+    bool outer = false;
+    ir::visit(atom, [&](const ir::Expr& e) {
+      if (const auto* v = e.as<ir::VarNode>()) outer = outer || inner_.count(v) == 0;
+    });
+    return outer;
+  }
+
+  Result<void> unite(const std::vector<AxisBounds>& box) {
+    if (region_.axes.empty()) {
+      region_.axes = box;
+      return {};
+    }
+    for (size_t d = 0; d < box.size(); ++d) {
+      AxisBounds& a = region_.axes[d];
+      const int64_t whole = st_.op->axes[d].extent;
+      if (is_whole(a, whole)) continue;
+      if (is_whole(box[d], whole)) {
+        a = box[d];
+        continue;
+      }
+      const arith::Linear diff = arith::to_linear(box[d].min) - arith::to_linear(a.min);
+      if (!diff.terms.empty()) return inexact();
+      const int64_t lo = std::min<int64_t>(0, diff.constant);
+      const int64_t hi = std::max(a.extent, diff.constant + box[d].extent);
+      a = {arith::simplify(a.min + ir::Expr(lo), b_.ranges), hi - lo};
+    }
+    return {};
+  }
+
+  static bool is_whole(const AxisBounds& a, int64_t whole) {
+    return ir::is_const(a.min, 0) && a.extent == whole;
+  }
+
+  void clip() {
+    for (size_t d = 0; d < region_.axes.size(); ++d) {
+      const int64_t whole = st_.op->axes[d].extent;
+      if (region_.axes[d].extent >= whole) region_.axes[d] = {ir::Expr(0), whole};
+    }
+  }
+
+  // A reader's near-equal split whose inner part runs inside the box and whose outer part is fixed.
+  void add_shorts(const Stage& reader) {
+    const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
+    for (const Relation& r : reader.relations) {
+      if (r.kind != RelationKind::kParts || !reader.loop(r.many[1]).leaf) continue;
+      const int64_t n = rb.extents[static_cast<size_t>(r.many[0])];
+      const int64_t rem = rb.extents[static_cast<size_t>(r.one)] % n;
+      const ir::VarNode* part = rb.vars[static_cast<size_t>(r.many[1])].node();
+      const ir::Expr outer = rb.values[static_cast<size_t>(r.many[0])];
+      if (rem == 0 || inner_.count(part) == 0 || uses_any(outer, inner_)) continue;
+      for (size_t d = 0; d < region_.axes.size(); ++d) {
+        const auto k = common_coefficient(d, part);
+        if (k > 0 && !is_whole(region_.axes[d], st_.op->axes[d].extent)) {
+          region_.shorts.push_back({d, region_.axes[d].extent - k, ir::lt(outer, rem)});
+        }
+      }
+    }
+  }
+
+  // The coefficient of `v` in dimension d if every read so far has the same; else 0.
+  int64_t common_coefficient(size_t d, const ir::VarNode* v) const {
+    const int64_t k = forms_.front()[d].coefficient(v);
+    for (const auto& f : forms_) {
+      if (f[d].coefficient(v) != k) return 0;
+    }
+    return k;
+  }
+
+  const State& s_;
+  const Bounds& b_;
+  const Stage& st_;
+  VarSet inner_;
+  Region region_;
+  std::vector<std::vector<arith::Linear>> forms_;
+};
+
+}  // namespace
+
+Result<Region> required_region(const State& s, const Bounds& b, StageId stage) {
+  return RegionBuilder(s, b, stage).run();
+}
+
+}  // namespace tenon::schedule

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+
+Result<void> check_computed(const State& s, StageRef stage) {
+  if (!s.has(stage)) return Illegal{.code = IllegalCode::kNoSuchStage, .value = stage.id};
+  if (s[stage].is_input()) return Illegal{.code = IllegalCode::kPlaceholder, .stage = stage.id};
+  if (s[stage].place == Place::kInlined) {
+    return Illegal{.code = IllegalCode::kInlined, .stage = stage.id};
+  }
+  return {};
+}
+
+Result<void> check_leaf(const State& s, StageRef stage, LoopRef loop) {
+  TENON_TRY(check_computed(s, stage));
+  if (!s[stage].has_loop(loop.id)) {
+    return Illegal{.code = IllegalCode::kNoSuchLoop, .stage = stage.id, .value = loop.id};
+  }
+  if (!s[stage].loop(loop.id).leaf) {
+    return Illegal{.code = IllegalCode::kNotALeaf, .stage = stage.id, .loop = loop.id};
+  }
+  return {};
+}
+
+Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop) {
+  TENON_TRY(check_leaf(s, stage, loop));
+  if (s[stage].loop(loop.id).mark != Mark::kNone) {
+    return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = loop.id};
+  }
+  return {};
+}
+
+void move_attachments(State& s, StageId stage, LoopId from, LoopId to) {
+  for (const StageId id : s.attached_to(stage, from)) s.edit(id).at_loop = to;
+}
+
+bool is_below(const State& s, StageId inner, StageId outer, int pos) {
+  if (inner == outer) return true;
+  StageId id = inner;
+  while (s.stage(id).place == Place::kAt) {
+    const Stage& st = s.stage(id);
+    if (st.at_stage == outer) return s.stage(outer).position(st.at_loop) >= pos;
+    id = st.at_stage;
+  }
+  return false;
+}
+
+}  // namespace tenon::schedule

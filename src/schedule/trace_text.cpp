@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <charconv>
+
+#include "schedule/trace.h"
+#include "schedule/words.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+// ---- printing --------------------------------------------------------------------------------
+
+class Printer {
+ public:
+  explicit Printer(const State& s) : s_(s) {}
+  std::string text;
+
+  void operator()(const StageRef& v) {
+    stage_ = v.id;
+    word_(stage_name(v.id));
+  }
+  void operator()(const LoopRef& v) { word_(loop_name(v)); }
+  void operator()(int64_t v) { word_(std::to_string(v)); }
+  void operator()(ir::Scope v) { word_(std::string(word(v))); }
+  void operator()(ir::ThreadTag v) { word_(std::string(word(v))); }
+  void operator()(const std::vector<LoopRef>& v) {
+    list(v, [&](const LoopRef& l) { return loop_name(l); });
+  }
+  void operator()(const std::vector<StageRef>& v) {
+    list(v, [&](const StageRef& r) { return stage_name(r.id); });
+  }
+  void operator()(const std::vector<int64_t>& v) {
+    list(v, [](int64_t x) { return std::to_string(x); });
+  }
+  void flag(const char* name, bool v) {
+    if (v) word_(name);
+  }
+
+ private:
+  void word_(const std::string& w) { text += " " + w; }
+  template <class T, class Fn>
+  void list(const std::vector<T>& v, Fn&& one) {
+    std::string out;
+    for (const T& x : v) out += (out.empty() ? "" : ", ") + one(x);
+    word_("[" + out + "]");
+  }
+  std::string stage_name(StageId id) const {
+    return s_.has(StageRef{id}) ? s_.stage(id).name : "stage" + std::to_string(id);
+  }
+  std::string loop_name(LoopRef l) const {
+    if (!s_.has(StageRef{stage_}) || !s_.stage(stage_).has_loop(l.id))
+      return "loop" + std::to_string(l.id);
+    return s_.stage(stage_).loop_name(l.id);
+  }
+
+  const State& s_;
+  StageId stage_ = -1;
+};
+
+// ---- parsing ---------------------------------------------------------------------------------
+
+struct Token {
+  std::string_view text;
+  int column = 0;  // 1-based
+};
+
+std::vector<Token> tokenize(std::string_view line) {
+  std::vector<Token> out;
+  size_t i = 0;
+  while (i < line.size() && line[i] != '#') {
+    const char c = line[i];
+    if (c == ' ' || c == '\t' || c == ',' || c == '\r') {
+      ++i;
+      continue;
+    }
+    const size_t start = i++;
+    if (c != '[' && c != ']') {
+      while (i < line.size() &&
+             std::string_view(" \t,\r[]#").find(line[i]) == std::string_view::npos)
+        ++i;
+    }
+    out.push_back({line.substr(start, i - start), static_cast<int>(start) + 1});
+  }
+  return out;
+}
+
+class LineParser {
+ public:
+  LineParser(const State& s, std::vector<Token> tokens, const std::string& file, int line,
+             size_t length)
+      : s_(s),
+        tokens_(std::move(tokens)),
+        file_(file),
+        line_(line),
+        end_column_(static_cast<int>(length) + 1) {}
+
+  Step parse() {
+    const PrimitiveRow* row = find_primitive(tokens_[0].text);
+    if (row == nullptr) {
+      std::string names;
+      for (const PrimitiveRow& r : primitives())
+        names += (names.empty() ? "" : ", ") + std::string(r.name);
+      fail(tokens_[0], "unknown primitive '" + std::string(tokens_[0].text) + "'",
+           "known: " + names);
+    }
+    next_ = 1;
+    Step step = row->make();
+    std::visit(
+        [&](auto& p) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(p)>, std::monostate>) {
+            for_each_field(p, [&](const auto& f, auto& v) { read(f.name, v); });
+          }
+        },
+        step);
+    if (next_ < tokens_.size())
+      fail(tokens_[next_], "unexpected '" + std::string(tokens_[next_].text) + "'");
+    return step;
+  }
+
+ private:
+  [[noreturn]] void fail(const Token& at, const std::string& what,
+                         const std::string& hint = "") const {
+    throw UserError(file_, line_, at.column, what, hint);
+  }
+
+  const Token& take(const std::string& what) {
+    if (next_ >= tokens_.size()) {
+      throw UserError(file_, line_, end_column_,
+                      std::string(tokens_[0].text) + ": " + what + " is missing");
+    }
+    return tokens_[next_++];
+  }
+
+  void read(const char* name, StageRef& v) {
+    const Token& t = take(name);
+    v.id = s_.find(t.text);
+    if (v.id < 0) {
+      std::string names;
+      for (const StageId id : s_.order()) names += (names.empty() ? "" : ", ") + s_.stage(id).name;
+      fail(t, "there is no stage '" + std::string(t.text) + "'", "stages: " + names);
+    }
+    stage_ = v.id;
+  }
+  void read(const char* name, LoopRef& v) { v = loop(take(name)); }
+  LoopRef loop(const Token& t) const {
+    const Stage& st = s_.stage(stage_);
+    const LoopId id = st.find_loop(t.text);
+    if (id < 0) {
+      std::string names;
+      for (const LoopId l : st.leaves) names += (names.empty() ? "" : ", ") + st.loop_name(l);
+      fail(t, "stage " + st.name + " has no loop '" + std::string(t.text) + "'",
+           names.empty() ? "it is an input" : "loops: " + names);
+    }
+    return {id};
+  }
+  int64_t number(const Token& t) const {
+    int64_t v = 0;
+    const auto [p, ec] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), v);
+    if (ec != std::errc() || p != t.text.data() + t.text.size()) {
+      fail(t, "a number is expected, not '" + std::string(t.text) + "'");
+    }
+    return v;
+  }
+  void read(const char* name, int64_t& v) { v = number(take(name)); }
+  void read(const char* name, bool& v) {
+    v = next_ < tokens_.size() && tokens_[next_].text == name;
+    if (v) ++next_;
+  }
+  void read(const char* name, ir::Scope& v) {
+    const Token& t = take(name);
+    const auto scope = parse_scope(t.text);
+    if (!scope)
+      fail(t, "unknown scope '" + std::string(t.text) + "'", "global, shared, local, register");
+    v = *scope;
+  }
+  void read(const char* name, ir::ThreadTag& v) {
+    const Token& t = take(name);
+    const auto tag = parse_tag(t.text);
+    if (!tag) fail(t, "unknown thread dimension '" + std::string(t.text) + "'");
+    v = *tag;
+  }
+  template <class T>
+  void read(const char* name, std::vector<T>& v) {
+    const Token& open = take(name);
+    if (open.text != "[") fail(open, std::string(name) + " is a list in [ ]");
+    for (;;) {
+      const Token& t = take("]");
+      if (t.text == "]") return;
+      if constexpr (std::is_same_v<T, int64_t>) {
+        v.push_back(number(t));
+      } else if constexpr (std::is_same_v<T, LoopRef>) {
+        v.push_back(loop(t));
+      } else {
+        v.push_back({s_.find(t.text)});
+        if (v.back().id < 0) fail(t, "there is no stage '" + std::string(t.text) + "'");
+      }
+    }
+  }
+
+  const State& s_;
+  std::vector<Token> tokens_;
+  const std::string& file_;
+  int line_;
+  int end_column_;
+  size_t next_ = 0;
+  StageId stage_ = -1;
+};
+
+}  // namespace
+
+std::string to_text(const Step& step, const State& s) {
+  Printer print(s);
+  print.text = std::string(row_of(step).name);
+  std::visit(
+      [&](const auto& p) {
+        if constexpr (!std::is_same_v<std::decay_t<decltype(p)>, std::monostate>) {
+          for_each_field(p, [&](const auto& f, const auto& v) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, bool>) {
+              print.flag(f.name, v);
+            } else {
+              print(v);
+            }
+          });
+        }
+      },
+      step);
+  return print.text;
+}
+
+std::string to_text(const Trace& trace, const State& initial) {
+  State s = initial;
+  std::string out;
+  for (const Step& step : trace) {
+    out += to_text(step, s);
+    if (auto ok = schedule::check(step, s); !ok)
+      return out + "  # refused: " + render_illegal(s, ok.illegal()) + "\n";
+    out += "\n";
+    schedule::apply(step, s);
+  }
+  return out;
+}
+
+Trace parse_trace(const std::string& text, const State& initial, const std::string& file) {
+  State s = initial;
+  Trace trace;
+  int line_number = 0;
+  size_t start = 0;
+  while (start <= text.size()) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    const std::string_view line = std::string_view(text).substr(start, end - start);
+    start = end + 1;
+    ++line_number;
+    auto tokens = tokenize(line);
+    if (tokens.empty()) continue;
+    const int column = tokens[0].column;
+    if (trace.size() >= kMaxSteps) {
+      throw UserError(file, line_number, column,
+                      "a trace has at most " + std::to_string(kMaxSteps) + " steps");
+    }
+    Step step = LineParser(s, std::move(tokens), file, line_number, line.size()).parse();
+    if (auto ok = schedule::check(step, s); !ok) {
+      throw UserError(file, line_number, column,
+                      to_text(step, s) + ": " + render_illegal(s, ok.illegal()));
+    }
+    schedule::apply(step, s);
+    trace.push_back(std::move(step));
+  }
+  return trace;
+}
+
+}  // namespace tenon::schedule

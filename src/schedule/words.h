@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words that traces and loop nests use for scopes and thread dimensions.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "ir/ir.h"
+
+namespace tenon::schedule {
+
+std::string_view word(ir::Scope s);      // "global", "shared", "local", "register"
+std::string_view word(ir::ThreadTag t);  // "thread_x", "block_y", ...
+std::optional<ir::Scope> parse_scope(std::string_view w);
+std::optional<ir::ThreadTag> parse_tag(std::string_view w);
+
+}  // namespace tenon::schedule

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/anchor.h"
+
+#include <algorithm>
+
+#include "arith/linear.h"
+#include "ir/visit.h"
+
+namespace tenon::templates {
+
+namespace {
+
+bool reads(const te::ComputeOp& op, const te::Tensor& t) {
+  bool found = false;
+  ir::visit(op.body, [&](const ir::Expr& e) {
+    const auto* l = e.as<ir::Load>();
+    found = found || (l != nullptr && l->buffer.same_as(t));
+  });
+  return found;
+}
+
+bool has_call(const te::ComputeOp& op) {
+  bool found = false;
+  ir::visit(op.body, [&](const ir::Expr& e) { found = found || e.as<ir::Call>() != nullptr; });
+  return found;
+}
+
+// Every read of `t` is at the op's own axes, in order.
+bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
+  bool ok = op.output.shape() == t.shape();
+  ir::visit(op.body, [&](const ir::Expr& e) {
+    const auto* l = e.as<ir::Load>();
+    if (l == nullptr || !l->buffer.same_as(t)) return;
+    for (size_t d = 0; d < l->indices.size() && ok; ++d) {
+      ok = l->indices[d].same_as(op.axes[d].var) || op.axes[d].extent == 1;
+    }
+  });
+  return ok;
+}
+
+}  // namespace
+
+std::optional<Chain> find_chain(const te::ComputeDag& dag) {
+  Chain c;
+  if (dag.outputs.size() != 1) return std::nullopt;
+  c.final = dag.producer(dag.outputs[0]);
+  for (const te::OpRef& op : dag.ops) {
+    if (!op->is_reduction()) continue;
+    if (c.anchor != nullptr) return std::nullopt;
+    c.anchor = op.get();
+  }
+  if (c.anchor == nullptr) return std::nullopt;
+  std::vector<const te::ComputeOp*> after{c.anchor};
+  for (const te::OpRef& op : dag.ops) {
+    if (op.get() == c.anchor) continue;
+    bool behind = false;
+    for (const te::ComputeOp* a : after) {
+      if (!reads(*op, a->output)) continue;
+      behind = true;
+      if (!reads_in_place(*op, a->output)) return std::nullopt;
+    }
+    if (behind) after.push_back(op.get());
+    if (!behind && has_call(*op)) return std::nullopt;  // too dear to repeat for every output
+    if (op.get() != c.final) c.inlined.push_back(op.get());
+  }
+  if (std::find(after.begin(), after.end(), c.final) == after.end()) return std::nullopt;
+  if (c.final != c.anchor) c.inlined.push_back(c.anchor);
+  return c;
+}
+
+std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op) {
+  for (size_t d = 0; d < op.axes.size(); ++d) {
+    if (index.same_as(op.axes[d].var)) return d;
+  }
+  for (size_t d = 0; d < op.reduce_axes.size(); ++d) {
+    if (index.same_as(op.reduce_axes[d].var)) return op.axes.size() + d;
+  }
+  return std::nullopt;
+}
+
+std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op) {
+  if (op.combiner != ir::BinaryOp::kAdd) return std::nullopt;
+  const ir::Expr body = op.body;
+  const auto* product = body.as<ir::Binary>();
+  if (product == nullptr || product->op != ir::BinaryOp::kMul) return std::nullopt;
+  auto all = te::accesses(op);
+  if (all.size() != 2 || all[0].tensor.same_as(all[1].tensor)) return std::nullopt;
+  const auto plain = [&](const te::Access& a) {
+    return std::all_of(a.indices.begin(), a.indices.end(), [&](const ir::Expr& i) {
+      return plain_axis(i, op).has_value() || ir::const_int(i).has_value();
+    });
+  };
+  const auto constant = [&](const te::Access& a) {
+    for (const te::Input& in : dag.inputs) {
+      if (in.tensor.same_as(a.tensor)) return in.constant;
+    }
+    return false;
+  };
+  const auto holds_last = [&](const te::Access& a) {
+    return std::any_of(a.indices.begin(), a.indices.end(),
+                       [&](const ir::Expr& i) { return i.same_as(op.axes.back().var); });
+  };
+  const auto rank = [&](const te::Access& a) {
+    return (plain(a) ? 4 : 0) + (constant(a) ? 2 : 0) + (holds_last(a) ? 1 : 0);
+  };
+  const size_t w = rank(all[1]) >= rank(all[0]) ? 1 : 0;
+  if (!plain(all[w])) return std::nullopt;
+  return Contraction{all[1 - w], all[w]};
+}
+
+std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t) {
+  const te::ComputeOp* op = dag.producer(t);
+  if (op == nullptr || op->is_reduction()) return std::nullopt;
+  const auto* sel = op->body.as<ir::Select>();
+  if (sel == nullptr) return std::nullopt;
+  const auto* load = sel->on_true.as<ir::Load>();
+  if (load == nullptr || dag.producer(load->buffer) != nullptr) return std::nullopt;
+  Padding p{op, load->buffer, {}, {}};
+  for (size_t d = 0; d < load->indices.size(); ++d) {
+    const arith::Linear l = arith::to_linear(load->indices[d]);
+    if (l.terms.size() != 1 || l.coefficient(op->axes[d].var.node()) != 1 || l.constant > 0)
+      return std::nullopt;
+    p.before.push_back(-l.constant);
+    p.after.push_back(op->axes[d].extent + l.constant - load->buffer.shape()[d]);
+  }
+  return p;
+}
+
+RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Target& t,
+                         int64_t limit) {
+  RegisterTile best;
+  double best_cost = 1e30;
+  for (int64_t kb = 1; kb <= std::min<int64_t>(4, kvecs); ++kb) {
+    if (kvecs % kb != 0) continue;
+    int64_t most = (t.vector_registers - kb - 1) / kb;
+    if (limit > 0) most = std::min(most, limit);
+    if (most < 1) continue;
+    RegisterTile r{kb, arith::ceil_div(x, std::min(x, most)), y};
+    if (r.xn == 1) r.yn = arith::ceil_div(y, std::min(y, std::max<int64_t>(1, most / x)));
+    const double positions = static_cast<double>(x * y) / static_cast<double>(r.xn * r.yn);
+    // Vectors come from the second-level cache and are reused over positions; broadcasts come from the first.
+    double cost = 3.0 / positions + 1.0 / static_cast<double>(kb);
+    if (x % r.xn != 0 || y % r.yn != 0) cost *= 1.08;
+    if (static_cast<double>(kb) * positions < 8) cost *= 2;
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = r;
+    }
+  }
+  return best;
+}
+
+int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t) {
+  const int64_t full = t.lanes(element_bytes);
+  const auto cost = [&](int64_t lanes) {
+    const double waste = static_cast<double>(arith::ceil_div(channels, lanes) * lanes) /
+                         static_cast<double>(channels);
+    // Where 512-bit operations are issued as two halves, a half vector costs half.
+    const bool half_is_cheap = t.cpu.find("znver4") != std::string::npos;
+    return lanes == full || half_is_cheap ? waste : waste * 1.5;
+  };
+  if (t.vector_bytes > 32 && channels >= full / 2 && cost(full / 2) < cost(full)) return full / 2;
+  int64_t lanes = std::max<int64_t>(full, 2);
+  while (lanes > 2 && lanes / 2 >= channels) lanes /= 2;
+  return lanes;
+}
+
+double balance(int64_t n, int cores) {
+  return static_cast<double>(n) / static_cast<double>(arith::ceil_div(n, cores) * cores);
+}
+
+std::string comma(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;
+  return out;
+}
+
+}  // namespace tenon::templates

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the contraction templates share: finding the one op that does the work, and sizing its register tile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "target/target.h"
+#include "te/access.h"
+#include "te/dag.h"
+
+namespace tenon::templates {
+
+// One reduction (the anchor), cheap ops before it, element-wise ops after it that end in the only output.
+struct Chain {
+  const te::ComputeOp* anchor = nullptr;
+  const te::ComputeOp* final = nullptr;  // may be the anchor itself
+  std::vector<const te::ComputeOp*>
+      inlined;  // every op but the final one; the anchor too, once cache_write made it a copy
+};
+std::optional<Chain> find_chain(const te::ComputeDag& dag);
+
+// sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain axes and, of
+// two such, the constant one or the one that holds the last axis.
+struct Contraction {
+  te::Access x, w;
+};
+std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op);
+
+// The axis an index is, if it is just one: position in op.axes, or axes.size() + position in reduce_axes.
+std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op);
+
+// The padding op that an access goes through, and the tensor behind it.
+struct Padding {
+  const te::ComputeOp* op = nullptr;
+  te::Tensor source;
+  std::vector<int64_t> before, after;  // per dimension
+};
+std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t);
+
+// `vectors` x `positions` accumulators. xn and yn are numbers of near-equal parts of the two innermost position
+// dimensions.
+struct RegisterTile {
+  int64_t kb = 1;
+  int64_t xn = 1, yn = 1;
+};
+// kvecs: vectors of channels; limit: most positions in a tile, 0 for none.
+RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Target& t,
+                         int64_t limit = 0);
+
+// Lanes for `channels`: the full vector unless a half one wastes less.
+int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t);
+
+// Share of the cores that are busy when n equal pieces are dealt out.
+double balance(int64_t n, int cores);
+
+// "a, b, c"
+std::string comma(const std::vector<std::string>& words);
+
+}  // namespace tenon::templates

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element-wise chains and data movement: everything inlined into the output, its loops fused as far as they go,
+// vectors innermost, blocks in parallel.
+#include <fmt/format.h>
+
+#include "templates/anchor.h"
+#include "templates/families.h"
+
+namespace tenon::templates {
+
+std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Target& t) {
+  if (dag.outputs.size() != 1) return std::nullopt;
+  for (const te::OpRef& op : dag.ops) {
+    if (op->is_reduction()) return std::nullopt;
+  }
+  const te::ComputeOp& op = *dag.producer(dag.outputs[0]);
+  if (op.axes.empty()) return std::nullopt;
+  Plan p;
+  const auto line = [&]<class... A>(fmt::format_string<A...> f, A&&... a) {
+    p.text += fmt::format(f, std::forward<A>(a)...) + "\n";
+  };
+  for (const te::OpRef& o : dag.ops) {
+    if (o.get() != &op) line("compute_inline {}", o->name());
+  }
+  // Loops may be fused when every access moves through memory as through one long dimension, or not at all.
+  size_t first = op.axes.size() - 1;
+  const auto accesses = te::accesses(op);
+  const auto fusable = [&](size_t d) {
+    for (const te::Access& a : accesses) {
+      if (!a.affine || a.strides[d] != a.strides[d + 1] * op.axes[d + 1].extent) return false;
+    }
+    return dag.ops.size() == 1;
+  };
+  while (first > 0 && fusable(first - 1)) --first;
+  std::string inner = op.axes[first].var.name();
+  int64_t length = op.axes[first].extent;
+  for (size_t d = first + 1; d < op.axes.size(); ++d) {
+    inner += "@" + op.axes[d].var.name();
+    length *= op.axes[d].extent;
+  }
+  if (first + 1 < op.axes.size()) {
+    std::vector<std::string> names;
+    for (size_t d = first; d < op.axes.size(); ++d) names.push_back(op.axes[d].var.name());
+    line("fuse {} [{}]", op.name(), comma(names));
+  }
+  const int64_t v = t.lanes(op.output.dtype().bytes());
+  const bool wide = length >= v && v >= 2;
+  p.knobs = {{"v", v}, {"u", 4}, {"block", 4096}};
+  const bool blocks = wide && length >= 4096 * 4 && first == 0;
+  if (blocks) {
+    line("split {} {} [$block, $v]", op.name(), inner);
+    p.knobs["block"] = 1024 / std::max<int64_t>(1, v / 4);
+    line("vectorize {} {}.2", op.name(), inner);
+    line("parallel {} {}.0", op.name(), inner);
+    return p;
+  }
+  if (wide) {
+    line("split {} {} [$v]", op.name(), inner);
+    line("vectorize {} {}.1", op.name(), inner);
+  }
+  if (first > 0) {
+    line("parallel {} {}", op.name(), op.axes[0].var.name());
+  } else if (wide && length >= 16 * v) {
+    line("parallel {} {}.0", op.name(), inner);
+  }
+  return p;
+}
+
+std::optional<Plan> plan_none(const te::ComputeDag&, const target::Target&) { return Plan{}; }
+
+}  // namespace tenon::templates

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix multiplication, batched or not, either operand transposed. The second operand is stored in panels of
+// nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage otherwise. The
+// register tile is a few rows times nb vectors.
+#include <fmt/format.h>
+
+#include "templates/anchor.h"
+#include "templates/families.h"
+
+namespace tenon::templates {
+
+namespace {
+
+struct Matmul {
+  Chain chain;
+  te::Access x, w;
+  bool constant = false;           // w is known at compile time
+  size_t j_dim = 0;                // of w
+  std::vector<size_t> other_dims;  // of w: neither j nor k
+  size_t k_dim = 0;
+  int64_t row_stride_bytes = 0;  // of x, between rows of the tile
+};
+
+// axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
+std::optional<Matmul> match(const te::ComputeDag& dag) {
+  Matmul m;
+  auto chain = find_chain(dag);
+  if (!chain) return std::nullopt;
+  m.chain = *chain;
+  const te::ComputeOp& op = *m.chain.anchor;
+  const auto parts = find_contraction(dag, op);
+  if (!parts || op.axes.size() < 2 || op.reduce_axes.size() != 1 || !parts->x.affine)
+    return std::nullopt;
+  if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
+  m.x = parts->x;
+  m.w = parts->w;
+  const size_t j = op.axes.size() - 1;
+  const size_t i = op.axes.size() - 2;
+  const size_t k = op.axes.size();
+  if (m.x.strides[j] != 0 || m.w.strides[i] != 0 || m.w.strides[j] == 0) return std::nullopt;
+  bool has_j = false;
+  bool has_k = false;
+  for (size_t d = 0; d < m.w.indices.size(); ++d) {
+    const auto axis = plain_axis(m.w.indices[d], op);
+    if (axis == j) {
+      m.j_dim = d;
+      has_j = true;
+    } else if (axis == k) {
+      m.k_dim = d;
+      has_k = true;
+    } else {
+      m.other_dims.push_back(d);
+    }
+  }
+  if (!has_j || !has_k) return std::nullopt;
+  for (const te::Input& in : dag.inputs) m.constant |= in.constant && in.tensor.same_as(m.w.tensor);
+  m.row_stride_bytes = m.x.strides[i] * m.x.tensor.dtype().bytes();
+  return m;
+}
+
+class Writer {
+ public:
+  Writer(const Matmul& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
+    out_ = m.chain.final->name();
+    acc_ = op_.name() + ".cache";
+    i_ = op_.axes[op_.axes.size() - 2].var.name();
+    j_ = op_.axes.back().var.name();
+    k_ = op_.reduce_axes[0].var.name();
+  }
+
+  Plan run() {
+    size_knobs();
+    line("cache_write {} register", op_.name());
+    for (const te::ComputeOp* p : m_.chain.inlined) line("compute_inline {}", p->name());
+    pack_columns();
+    tile_output();
+    tile_sum();
+    return std::move(plan_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> f, Args&&... args) {
+    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
+  }
+
+  void size_knobs() {
+    const int64_t columns = op_.axes.back().extent;
+    const int64_t rows = op_.axes[op_.axes.size() - 2].extent;
+    const int64_t v = std::min(choose_lanes(columns, op_.output.dtype().bytes(), t_),
+                               std::max<int64_t>(columns, 2));
+    const int64_t kvecs = arith::ceil_div(columns, v);
+    // Rows a multiple of 4 KiB apart fall into one set of the first-level cache.
+    const int64_t limit = m_.row_stride_bytes % 4096 == 0 ? 8 : 0;
+    const RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
+    plan_.knobs = {{"v", v},
+                   {"nb", r.kb},
+                   {"in", r.xn},
+                   {"jv", r.kb * v},
+                   {"jn", arith::ceil_div(kvecs, r.kb)}};
+  }
+
+  // w -> other dims.., column panel, k, column in panel
+  void pack_columns() {
+    std::string w = m_.w.tensor.name();
+    if (!m_.constant) {
+      line("cache_read {} [{}] global", w, acc_);
+      w += ".read";
+    }
+    line("layout_split {} {} [$jn, $jv]", w, m_.j_dim);
+    const auto moved = [&](size_t d) { return std::to_string(d > m_.j_dim ? d + 1 : d); };
+    std::vector<std::string> perm;
+    for (const size_t d : m_.other_dims) perm.push_back(moved(d));
+    perm.push_back(std::to_string(m_.j_dim));
+    perm.push_back(moved(m_.k_dim));
+    perm.push_back(std::to_string(m_.j_dim + 1));
+    line("layout_reorder {} [{}]", w, comma(perm));
+    if (m_.constant) return;
+    const std::string j = "d" + std::to_string(m_.j_dim);
+    line("split {} {}_1 [$v]", w, j);
+    line("unroll {} {}_1.0", w, j);
+    line("vectorize {} {}_1.1", w, j);
+    line("parallel {} {}_0", w, j);
+  }
+
+  void tile_output() {
+    const std::vector<te::Axis>& axes = m_.chain.final->axes;
+    const std::string i = axes[axes.size() - 2].var.name();
+    const std::string j = axes.back().var.name();
+    line("split {} {} [$nb, $v]", out_, j);
+    line("split {} {} [$in] parts", out_, i);
+    std::vector<std::string> outer;
+    int64_t pieces = plan_.knobs["jn"];
+    for (size_t d = 0; d + 2 < op_.axes.size(); ++d) {
+      outer.push_back(axes[d].var.name());
+      pieces *= op_.axes[d].extent;
+    }
+    const bool by_column = balance(pieces, t_.cores) >= 0.9;
+    std::vector<std::string> order = outer;
+    order.push_back(by_column ? j + ".0" : i + ".0");
+    order.push_back(by_column ? i + ".0" : j + ".0");
+    const std::string at = order.back();
+    order.insert(order.end(), {i + ".1", j + ".1", j + ".2"});
+    line("reorder {} [{}]", out_, comma(order));
+    line("unroll {} {}.1", out_, i);
+    line("unroll {} {}.1", out_, j);
+    line("vectorize {} {}.2", out_, j);
+    line("compute_at {} {} {}", acc_, out_, at);
+    if (by_column && !outer.empty()) {
+      outer.push_back(j + ".0");
+      line("fuse {} [{}]", out_, comma(outer));
+      std::string fused;
+      for (const std::string& s : outer) fused += (fused.empty() ? "" : "@") + s;
+      line("parallel {} {}", out_, fused);
+    } else {
+      line("parallel {} {}", out_, by_column ? j + ".0" : i + ".0");
+    }
+  }
+
+  void tile_sum() {
+    line("split {} {} [$v]", acc_, j_);
+    line("reorder {} [{}, {}, {}.0, {}.1]", acc_, k_, i_, j_, j_);
+    line("unroll {} {}", acc_, i_);
+    line("unroll {} {}.0", acc_, j_);
+    line("vectorize {} {}.1", acc_, j_);
+  }
+
+  const Matmul& m_;
+  const target::Target& t_;
+  const te::ComputeOp& op_;
+  std::string out_, acc_, i_, j_, k_;
+  Plan plan_;
+};
+
+}  // namespace
+
+std::optional<Plan> plan_matmul(const te::ComputeDag& dag, const target::Target& target) {
+  const auto m = match(dag);
+  if (!m) return std::nullopt;
+  return Writer(*m, target).run();
+}
+
+}  // namespace tenon::templates

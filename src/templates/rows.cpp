@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Softmax, layer normalisation and their like: reductions over the last dimension and what is computed from them.
+// One row at a time, everything computed at the row loop of the output; a reduction runs in u vectors of partial
+// results that are combined across lanes once per row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "templates/anchor.h"
+#include "templates/families.h"
+
+namespace tenon::templates {
+
+namespace {
+
+constexpr int64_t kMaxRowBytes = 256 << 10;
+
+// Every op is over the same leading axes and at most one more: the row.
+bool match(const te::ComputeDag& dag, size_t* outer) {
+  if (dag.outputs.size() != 1) return false;
+  const te::ComputeOp& last = *dag.producer(dag.outputs[0]);
+  bool any = false;
+  for (const te::OpRef& op : dag.ops) any |= op->is_reduction();
+  if (!any) return false;
+  *outer = last.is_reduction() ? last.axes.size() : last.axes.size() - 1;
+  for (const te::OpRef& op :
+       dag.ops) {  // row-shaped results exist: the output may be row-shaped too
+    if (op->is_reduction()) *outer = op->axes.size();
+  }
+  for (const te::OpRef& op : dag.ops) {
+    const bool row = op->axes.size() == *outer;
+    const bool full = op->axes.size() == *outer + 1 && !op->is_reduction();
+    if ((!row && !full) || op->reduce_axes.size() > 1) return false;
+    bool in_place = true;
+    ir::visit(op->body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      if (l == nullptr || dag.producer(l->buffer) == nullptr) return;
+      for (size_t d = 0; d < *outer && in_place; ++d)
+        in_place = l->indices[d].same_as(op->axes[d].var);
+    });
+    if (!in_place) return false;
+    if (full && op->axes.back().extent * op->output.dtype().bytes() > kMaxRowBytes) return false;
+    for (size_t d = 0; d < *outer; ++d) {
+      if (op->axes[d].extent != last.axes[d].extent) return false;
+    }
+  }
+  return *outer >= 1;
+}
+
+class Writer {
+ public:
+  Writer(const te::ComputeDag& dag, const target::Target& t, size_t outer)
+      : dag_(dag), t_(t), outer_(outer), last_(*dag.producer(dag.outputs[0])) {}
+
+  Plan run() {
+    for (const te::OpRef& op : dag_.ops) {
+      if (op->is_reduction()) reduce(*op);
+    }
+    row_loop();
+    // From the last to the first: a stage may be attached once its readers are.
+    for (auto it = dag_.ops.rbegin(); it != dag_.ops.rend(); ++it) {
+      const te::ComputeOp& op = **it;
+      if (&op != &last_) attach(op.name());
+      if (op.axes.size() > outer_) vectors(op.name(), op.axes.back(), op.output.dtype());
+      if (std::find(factored_.begin(), factored_.end(), op.name()) != factored_.end())
+        attach(op.name() + ".rf");
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> f, Args&&... args) {
+    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
+  }
+
+  void vectors(const std::string& stage, const te::Axis& a, ir::DType type) {
+    const int64_t v = t_.lanes(type.bytes());
+    if (v < 2 || a.extent < v) return;
+    plan_.knobs["v"] = v;
+    line("split {} {} [$v]", stage, a.var.name());
+    line("vectorize {} {}.1", stage, a.var.name());
+  }
+
+  // S = sum(j): partial results in u*v lanes, then across lanes.
+  void reduce(const te::ComputeOp& op) {
+    const te::Axis& j = op.reduce_axes[0];
+    const int64_t v = t_.lanes(op.output.dtype().bytes());
+    if (v < 2 || j.extent < 2 * v) return;
+    const int64_t u = j.extent >= 16 * v ? std::min<int64_t>(4, 64 / v) : 1;
+    const std::string n = op.name();
+    const std::string lane = j.var.name() + ".1";
+    plan_.knobs["v"] = v;
+    plan_.knobs[u > 1 ? "uv" : "v"] = u * v;
+    line("split {} {} [${}]", n, j.var.name(), u > 1 ? "uv" : "v");
+    line("rfactor {} {} {}", n, lane, op.axes.size());
+    line("vectorize {} {}", n, lane);
+    if (u > 1) {
+      line("split {}.rf {} [$v]", n, lane);
+      line("reorder {}.rf [{}.0, {}.0, {}.1]", n, j.var.name(), lane, lane);
+      line("unroll {}.rf {}.0", n, lane);
+      line("vectorize {}.rf {}.1", n, lane);
+    } else {
+      line("reorder {}.rf [{}.0, {}]", n, j.var.name(), lane);
+      line("vectorize {}.rf {}", n, lane);
+    }
+    factored_.push_back(n);
+  }
+
+  void row_loop() {
+    std::vector<std::string> names;
+    for (size_t d = 0; d < outer_; ++d) names.push_back(last_.axes[d].var.name());
+    row_ = names[0];
+    if (names.size() > 1) {
+      line("fuse {} [{}]", last_.name(), comma(names));
+      for (size_t d = 1; d < names.size(); ++d) row_ += "@" + names[d];
+    }
+    line("parallel {} {}", last_.name(), row_);
+  }
+
+  void attach(const std::string& stage) { line("compute_at {} {} {}", stage, last_.name(), row_); }
+
+  const te::ComputeDag& dag_;
+  const target::Target& t_;
+  size_t outer_;
+  const te::ComputeOp& last_;
+  std::string row_;
+  std::vector<std::string> factored_;
+  Plan plan_;
+};
+
+}  // namespace
+
+std::optional<Plan> plan_rows(const te::ComputeDag& dag, const target::Target& target) {
+  size_t outer = 0;
+  if (!match(dag, &outer)) return std::nullopt;
+  int64_t rows = 1;
+  for (size_t d = 0; d < outer; ++d) rows *= dag.producer(dag.outputs[0])->axes[d].extent;
+  if (rows < target.cores) return std::nullopt;
+  return Writer(dag, target, outer).run();
+}
+
+}  // namespace tenon::templates

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/bounds.h"
+#include "schedule/program.h"
+#include "templates/families.h"
+#include "templates/template.h"
+
+namespace tenon::templates {
+
+namespace {
+
+constexpr Template kTemplates[] = {
+    {"conv", "direct convolution on blocked channels, register tile of positions x channels",
+     plan_conv},
+    {"depthwise", "depthwise convolution, kernel held in registers", plan_depthwise},
+    {"conv_transpose", "transposed convolution, one nest per parity so that zeros fold away",
+     plan_conv_transpose},
+    {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
+     plan_matmul},
+    {"rows", "reductions over the last dimension and what is computed from them, row by row",
+     plan_rows},
+    {"reduce_all", "a reduction to few elements, in parallel vector accumulators", plan_reduce_all},
+    {"elementwise", "element-wise and data movement, vectors in parallel", plan_elementwise},
+    {"plain", "everything else: cheap stages inlined, outer loops parallel", plan_plain},
+    {"none", "the definition as it stands", plan_none},
+};
+
+bool is_name_char(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
+
+}  // namespace
+
+std::span<const Template> templates() { return kTemplates; }
+
+std::string fill(const std::string& text, const Knobs& knobs) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    if (text[i] != '$') {
+      out += text[i++];
+      continue;
+    }
+    size_t end = i + 1;
+    while (end < text.size() && is_name_char(text[end])) ++end;
+    const auto it = knobs.find(text.substr(i + 1, end - i - 1));
+    TENON_CHECK(it != knobs.end()) << "knob " << text.substr(i, end - i) << " has no value";
+    out += std::to_string(it->second);
+    i = end;
+  }
+  return out;
+}
+
+namespace {
+
+// Empty if the target accepts the plan's program; otherwise why not.
+std::string try_plan(const Plan& plan, const schedule::State& initial, schedule::Trace* trace) {
+  try {
+    *trace = schedule::parse_trace(fill(plan.text, plan.knobs), initial, "template");
+  } catch (const UserError& e) {
+    return e.what();  // a shape that this family does not take; the next template does
+  }
+  const auto state = schedule::replay(initial, *trace);
+  if (!state) return schedule::render_illegal(initial, state.illegal());
+  const auto bounds = schedule::infer_bounds(*state);
+  if (!bounds) return schedule::render_illegal(*state, bounds.illegal());
+  const auto fits = schedule::check_program(*state, *bounds);
+  return fits ? "" : schedule::render_illegal(*state, fits.illegal());
+}
+
+}  // namespace
+
+Choice choose(const schedule::State& initial) {
+  Choice choice;
+  for (const Template& t : kTemplates) {
+    auto plan = t.plan(initial.dag(), initial.target());
+    if (!plan) continue;
+    const std::string why = try_plan(*plan, initial, &choice.trace);
+    if (why.empty()) {
+      choice.name = t.name;
+      choice.plan = std::move(*plan);
+      return choice;
+    }
+    choice.passed_over.push_back(std::string(t.name) + ": " + why);
+  }
+  throw InternalError("no template fits");
+}
+
+}  // namespace tenon::templates
