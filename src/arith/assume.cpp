@@ -39,7 +39,7 @@ void narrow_variables(const Linear& l, Ranges& ranges, Undo& undo) {
     for (size_t j = 0; j < parts.size(); ++j) {
       rest = j == i ? rest : rest + parts[j];
     }
-    if (rest.hi == Interval::kPlusInf) {
+    if (rest.hi < -kLinearLimit || rest.hi > kLinearLimit) {
       continue;
     }
     if (k > 0) {
@@ -84,7 +84,8 @@ void expand_quotient(const Linear& l, Ranges& ranges, Undo& undo) {
   }
   Linear y;
   int64_t bound = k > 0 ? ceil_div(-l.constant, k) : floor_div(l.constant, -k);
-  if (__builtin_mul_overflow(bound, *c, &bound)) {
+  if (*c > kLinearLimit / 2 || __builtin_mul_overflow(bound, *c, &bound) ||
+      bound < -kLinearLimit / 2 || bound > kLinearLimit / 2) {
     return;
   }
   y.constant = k > 0 ? -bound : bound + *c - 1;

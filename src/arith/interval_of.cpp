@@ -94,7 +94,7 @@ Interval of_node(const ir::Expr& e, const Context& ctx) {
   switch (e.kind()) {
     case ir::ExprKind::kIntImm: {
       const int64_t v = e.as<ir::IntImm>()->value;
-      return {v, v};
+      return v < -kLinearLimit || v > kLinearLimit ? Interval{} : Interval{v, v};
     }
     case ir::ExprKind::kVarNode:
       return ctx.ranges.of(e.as<ir::VarNode>());
@@ -255,7 +255,10 @@ Interval of_linear(const Linear& l, const Context& ctx, int cases_left) {
 
 Interval of_expr(const ir::Expr& e, const Context& ctx) {
   if (is_sum(e)) {
-    return of_linear(to_linear(e), ctx, kMaxCases);
+    const Linear l = to_linear(e);
+    // The whole sum is its own atom if its numbers leave 64 bits.
+    const bool opaque = l.terms.size() == 1 && l.terms[0].first.same_as(e);
+    return opaque ? Interval{} : of_linear(l, ctx, kMaxCases);
   }
   if (e.dtype().is_float()) {
     return {};

@@ -10,7 +10,9 @@ namespace {
 
 using ir::BinaryOp;
 
-// Adds k * e, term by term, to a linear form; `ok` turns false when a number leaves 64 bits.
+bool in_limit(int64_t v) { return v <= kLinearLimit && v >= -kLinearLimit; }
+
+// Adds k * e, term by term, to a linear form; `ok` turns false when a number passes kLinearLimit.
 class Collector {
  public:
   Collector() { out.terms.reserve(8); }
@@ -38,7 +40,7 @@ class Collector {
   void add_constant(int64_t value, int64_t k) {
     int64_t product = 0;
     ok = !__builtin_mul_overflow(value, k, &product) &&
-         !__builtin_add_overflow(out.constant, product, &out.constant);
+         !__builtin_add_overflow(out.constant, product, &out.constant) && in_limit(out.constant);
   }
 
   void add_binary(const ir::Expr& e, const ir::Binary& b, int64_t k) {
@@ -67,7 +69,7 @@ class Collector {
 
   void add_times(const ir::Expr& e, int64_t c, int64_t k) {
     int64_t product = 0;
-    ok = !__builtin_mul_overflow(c, k, &product) && product != Interval::kMinusInf;
+    ok = !__builtin_mul_overflow(c, k, &product) && in_limit(product);
     if (product != 0) {
       add(e, product);
     }
@@ -183,20 +185,23 @@ bool add_term(Linear& out, const ir::Expr& atom, int64_t k) {
   for (auto t = out.terms.begin(); t != out.terms.end(); ++t) {
     if (same_atom(t->first, atom)) {
       const bool overflow = __builtin_add_overflow(t->second, k, &t->second);
+      if (overflow || !in_limit(t->second)) {
+        return false;
+      }
       if (t->second == 0) {
         out.terms.erase(t);
       }
-      return !overflow;
+      return true;
     }
   }
   out.terms.emplace_back(atom, k);
-  return k != Interval::kMinusInf;
+  return in_limit(k);
 }
 
 bool add_scaled(Linear& out, const Linear& in, int64_t k) {
   int64_t product = 0;
   if (__builtin_mul_overflow(in.constant, k, &product) ||
-      __builtin_add_overflow(out.constant, product, &out.constant)) {
+      __builtin_add_overflow(out.constant, product, &out.constant) || !in_limit(out.constant)) {
     return false;
   }
   for (const auto& [atom, coefficient] : in.terms) {
@@ -233,8 +238,7 @@ ir::Expr to_expr(const Linear& l) {
     }
   }
   if (l.constant != 0 && !constant_leads && !addends.empty()) {
-    const bool negative = l.constant < 0 && l.constant != Interval::kMinusInf;
-    sum.add(ir::make_int(ir::kI64, negative ? -l.constant : l.constant), negative);
+    sum.add(ir::make_int(ir::kI64, std::abs(l.constant)), l.constant < 0);
   }
   return sum.value;
 }

@@ -13,6 +13,10 @@
 
 namespace tenon::arith {
 
+// No coefficient or constant of a linear form is larger in magnitude, so that negating, adding one and
+// the like need no care.
+inline constexpr int64_t kLinearLimit = int64_t{1} << 62;
+
 struct Linear {
   std::vector<std::pair<ir::Expr, int64_t>>
       terms;  // distinct atoms (structurally), no zero coefficient
@@ -28,7 +32,7 @@ struct Linear {
 bool same_expr(const ir::Expr& a, const ir::Expr& b);
 // same_expr, or a product with its factors exchanged: as atoms they are one.
 bool same_atom(const ir::Expr& a, const ir::Expr& b);
-// out += k * in. False, with `out` unspecified, when a number leaves 64 bits.
+// out += k * in. False, with `out` unspecified, when a number passes kLinearLimit.
 [[nodiscard]] bool add_scaled(Linear& out, const Linear& in, int64_t k);
 [[nodiscard]] bool add_term(Linear& out, const ir::Expr& atom, int64_t k);
 

@@ -54,7 +54,7 @@ Split split_coefficients(const Linear& l, int64_t g) {
 // The value of l // g if it is the same for all values of l.
 std::optional<int64_t> constant_quotient(const Linear& l, int64_t g, const Ranges& ranges) {
   const Interval r = interval_of(l, ranges);
-  if (!r.bounded() || floor_div(r.lo, g) != floor_div(r.hi, g)) {
+  if (r.lo < -kLinearLimit || r.hi > kLinearLimit || floor_div(r.lo, g) != floor_div(r.hi, g)) {
     return std::nullopt;
   }
   return floor_div(r.lo, g);
@@ -118,9 +118,12 @@ const ir::Binary* as_binary(const Expr& e, BinaryOp op) {
   return b != nullptr && b->op == op ? b : nullptr;
 }
 
+// Larger divisors do not occur; below this one products with quotients need no care.
+constexpr int64_t kLargestDivisor = int64_t{1} << 48;
+
 std::optional<int64_t> positive_const(const Expr& e) {
   const auto c = ir::const_int(e);
-  return c && *c > 0 ? c : std::nullopt;
+  return c && *c > 0 && *c <= kLargestDivisor ? c : std::nullopt;
 }
 
 // (y // a + k) // c  =>  (y + k*a) // (a*c)     (y % a) // c  =>  (y // c) % (a / c) if c divides a

@@ -19,7 +19,7 @@ namespace {
 using ir::Expr;
 
 constexpr uint64_t kSeed = 7;
-constexpr int kInstances = 300;
+constexpr int kInstances = 120;
 constexpr size_t kBools = 4, kConstants = 7;
 
 std::vector<ir::DType> types_of(RuleDomain domain) {
