@@ -2,12 +2,12 @@
 #include "backend/harness.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
+#include <deque>
 #include <thread>
 
 #include "ir/print.h"
@@ -50,30 +50,37 @@ int64_t random_int(DType t, Rng& rng) {
 
 void poison(Array& a) { std::memset(a.data(), 0xA5, static_cast<size_t>(a.bytes())); }
 
-// 64-byte aligned memory with 256 bytes of pattern before and after.
+// 64-byte aligned memory between two pages that cannot be touched: right behind the first one or as
+// close as alignment allows to the second. What is left of its pages holds a pattern.
 class Guarded {
  public:
-  explicit Guarded(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
-    const size_t total = (bytes_ + 2 * kGuard + 63) / 64 * 64;
-    memory_.reset(static_cast<unsigned char*>(std::aligned_alloc(64, total)));
-    std::memset(memory_.get(), kPattern, total);
+  enum class At : uint8_t { kFront, kBack };
+
+  Guarded(int64_t bytes, At at) : bytes_(static_cast<size_t>(bytes)) {
+    inner_ = (bytes_ + kPage) / kPage * kPage;
+    void* p = mmap(nullptr, inner_ + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    TENON_CHECK(p != MAP_FAILED);
+    pages_ = static_cast<unsigned char*>(p) + kPage;
+    TENON_CHECK(mprotect(pages_, inner_, PROT_READ | PROT_WRITE) == 0);
+    std::memset(pages_, kPattern, inner_);
+    data_ = pages_ + (at == At::kFront ? 0 : (inner_ - bytes_) / 64 * 64);
   }
-  unsigned char* data() { return memory_.get() + kGuard; }
+  Guarded(const Guarded&) = delete;
+  Guarded& operator=(const Guarded&) = delete;
+  ~Guarded() { munmap(pages_ - kPage, inner_ + 2 * kPage); }
+  unsigned char* data() { return data_; }
   bool intact() const {
-    const unsigned char* p = memory_.get();
     const auto same = [](unsigned char c) { return c == kPattern; };
-    return std::all_of(p, p + kGuard, same) &&
-           std::all_of(p + kGuard + bytes_, p + 2 * kGuard + bytes_, same);
+    return std::all_of(pages_, data_, same) && std::all_of(data_ + bytes_, pages_ + inner_, same);
   }
 
  private:
-  static constexpr size_t kGuard = 256;
+  static constexpr size_t kPage = 4096;
   static constexpr unsigned char kPattern = 0xC3;
-  struct Free {
-    void operator()(unsigned char* p) const { std::free(p); }
-  };
   size_t bytes_;
-  std::unique_ptr<unsigned char, Free> memory_;
+  size_t inner_ = 0;
+  unsigned char* pages_ = nullptr;
+  unsigned char* data_ = nullptr;
 };
 
 bool close(DType t, const ir::Scalar& x, const ir::Scalar& y, Tolerance tolerance) {
@@ -132,14 +139,15 @@ std::vector<Array> small_args(const ir::Function& f, Rng& rng, int64_t lowest, i
 
 std::vector<Array> run_kernel(const ir::Function& f, const Kernel& kernel,
                               const std::vector<Array>& args, const tenon_runtime* rt) {
-  std::vector<Guarded> memory;
+  const Guarded::At at = rt == nullptr ? Guarded::At::kBack : Guarded::At::kFront;
+  std::deque<Guarded> memory;
   std::vector<void*> params;
   for (const Array& a : args) {
-    memory.emplace_back(a.bytes());
+    memory.emplace_back(a.bytes(), at);
     std::memcpy(memory.back().data(), a.data(), static_cast<size_t>(a.bytes()));
     params.push_back(memory.back().data());
   }
-  Guarded workspace(kernel.workspace_bytes());
+  Guarded workspace(kernel.workspace_bytes(), at);
   std::memset(workspace.data(), 0xA5, static_cast<size_t>(kernel.workspace_bytes()));
   kernel.entry()(params.data(), workspace.data(), rt);
   EXPECT_TRUE(workspace.intact()) << f.name << " wrote outside of its workspace";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function by the interpreter and by compiled code and compares. Compiled code gets buffers with
-// guard zones on both sides, which must not change, and inputs, which must not change either.
+// Runs a function by the interpreter and by compiled code and compares. Compiled code gets buffers next
+// to pages that cannot be touched, with bytes around them and inputs that must not change.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,8 +31,9 @@ std::vector<ir::Array> random_args(const ir::Function& f, Rng& rng);
 std::vector<ir::Array> small_args(const ir::Function& f, Rng& rng, int64_t lowest = -4,
                                   int64_t highest = 4);
 
-// Runs compiled code on copies of `args` with guard zones and a workspace of exactly the size asked for;
-// fails the test when a guard or an input changed. Returns what the buffers hold after.
+// Runs compiled code on copies of `args` with guards and a workspace of exactly the size asked for; fails
+// the test when a byte around a buffer or an input changed. Without a runtime buffers end at a page that
+// cannot be touched, with one they begin behind such a page. Returns what the buffers hold after.
 std::vector<ir::Array> run_kernel(const ir::Function& f, const Kernel& kernel,
                                   const std::vector<ir::Array>& args,
                                   const tenon_runtime* rt = nullptr);

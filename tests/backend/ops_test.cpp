@@ -199,6 +199,32 @@ TEST_P(OpsTest, NarrowFloatsRoundAfterEachOperation) {
   expect_same(f.get(), random_args(f.get(), rng));
 }
 
+// Masks as lowering writes them: evenly spaced indices against a limit on either side of them.
+TEST(MaskTest, ComparisonsOfRuns) {
+  constexpr int kWidth = 8;
+  constexpr int64_t kLimits = 60;
+  ir::Function f{"masks", {}, 0, {}};
+  std::vector<ir::Stmt> loops;
+  for (const BinaryOp op : {BinaryOp::kEq, BinaryOp::kNe, BinaryOp::kLt, BinaryOp::kLe}) {
+    for (const int64_t stride : {-3, -1, 0, 1, 2}) {
+      const auto out = ir::Buffer::make("out", ir::kBool, {2 * kLimits * kWidth});
+      const ir::Var i("i");
+      const Expr lanes = ir::ramp(i * 2 + 5, stride, kWidth);
+      const Expr limit = ir::broadcast(i * 3 - 30, kWidth);
+      const Expr to = ir::ramp(i * (2 * kWidth), 1, kWidth);
+      loops.push_back(
+          ir::make_for(i, 0, kLimits, ir::ForKind::kSerial,
+                       ir::block({ir::store(out, {to}, ir::make_binary(op, lanes, limit)),
+                                  ir::store(out, {to + ir::broadcast(Expr(kWidth), kWidth)},
+                                            ir::make_binary(op, limit, lanes))})));
+      f.params.push_back(out);
+    }
+  }
+  f.body = ir::block(loops);
+  Rng rng(10);
+  expect_same(f, random_args(f, rng));
+}
+
 // Whether a product is fused or not cannot be seen on small integers.
 TEST(ContractionTest, ProductsAndSums) {
   for (const DType t : {ir::kF32, ir::kF64}) {
