@@ -158,6 +158,50 @@ TEST(LoopTest, WorkspaceIsSharedBySiblings) {
   expect_same(f, random_args(f, rng));
 }
 
+// Too large for a stack: the caller's in the workspace, an iteration's in a place of its own there.
+TEST(LoopTest, LargePrivateBuffersAreInTheWorkspace) {
+  constexpr int64_t kLarge = 150000;
+  const Buffer in = Buffer::make("in", ir::kF32, {5});
+  const Buffer out = Buffer::make("out", ir::kF32, {5});
+  const Buffer local = Buffer::make("local", ir::kF32, {kLarge}, Scope::kLocal);
+  const Buffer own = Buffer::make("own", ir::kF32, {kLarge}, Scope::kLocal);
+  const Var i("i");
+  const Var j("j");
+  const Expr far = i * 7 + (kLarge - 100);
+  const Stmt body =
+      ir::block({ir::store(own, {far}, ir::load(in, {i - 1}) + ir::load(local, {i - 1})),
+                 ir::make_for(j, 0, 9, ForKind::kSerial, ir::store(own, {j}, ir::load(own, {far}))),
+                 ir::store(out, {i - 1}, ir::load(own, {Expr(8)}))});
+  const Stmt first = ir::store(local, {ir::ramp(0, 1, 5)}, ir::load(in, {ir::ramp(0, 1, 5)}));
+  const Function f{"large",
+                   {in, out},
+                   1,
+                   ir::allocate(local, ir::block({first, ir::make_for(i, 1, 5, ForKind::kParallel,
+                                                                      ir::allocate(own, body))}))};
+  EXPECT_EQ(llvm_cpu::jit(f, target::host_target())->workspace_bytes(), 600000 + 5 * 600000);
+  Rng rng(8);
+  expect_same(f, small_args(f, rng));
+}
+
+// Constant indices make registers of it, but not where another function looks at it.
+TEST(LoopTest, ConstantPlacesOfACallerAreSeenByParallelLoops) {
+  const Buffer in = Buffer::make("in", ir::kF32, {4});
+  const Buffer out = Buffer::make("out", ir::kF32, {6});
+  const Buffer table = Buffer::make("table", ir::kF32, {4}, Scope::kRegister);
+  const Var i("i");
+  const Expr all = ir::ramp(0, 1, 4);
+  const Stmt loop =
+      ir::make_for(i, 0, 6, ForKind::kParallel,
+                   ir::store(out, {Expr(i)}, ir::load(table, {Expr(2)}) * ir::cast(ir::kF32, i)));
+  const Function f{
+      "table",
+      {in, out},
+      1,
+      ir::allocate(table, ir::block({ir::store(table, {all}, ir::load(in, {all})), loop}))};
+  Rng rng(9);
+  expect_same(f, small_args(f, rng));
+}
+
 // Straight-line code over two buffers at the same place: no access may move past the other's.
 TEST(LoopTest, SharedWorkspaceKeepsItsOrder) {
   const Buffer in = Buffer::make("in", ir::kF32, {64});

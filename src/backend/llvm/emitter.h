@@ -57,6 +57,7 @@ class Emitter {
   void loop(const ir::For& n, llvm::Value* begin, llvm::Value* end, bool never_empty);
   void if_then_else(llvm::Value* condition, const ir::Stmt& then_case, const ir::Stmt& else_case);
   void allocate(const ir::Allocate& n);
+  llvm::Value* workspace_at(const Place& place);
   void prefetch(const ir::Prefetch& n);
   void bind_range(const ir::For& n);
 
@@ -124,6 +125,7 @@ class Emitter {
   arith::Ranges ranges_;
   int depth_ = 0;
   int parallel_loops_ = 0;
+  const ir::For* parallel_ = nullptr;  // the loop whose body is being emitted
 
   llvm::Value* active_ = nullptr;
   // Values of the statement being emitted, by node and by the mask under which they were evaluated.

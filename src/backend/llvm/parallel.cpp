@@ -28,6 +28,7 @@ void add_once(std::vector<const T*>& list, const T* item) {
 }  // namespace
 
 void Emitter::parallel_loop(const ir::For& n) {
+  TENON_CHECK(parallel_ == nullptr) << "parallel loop " << n.var.name() << " inside another one";
   std::vector<const ir::BufferNode*> buffers;
   std::vector<const ir::VarNode*> vars;
   const auto use_buffer = [&](const ir::Buffer& b) {
@@ -46,7 +47,13 @@ void Emitter::parallel_loop(const ir::For& n) {
   ir::visit(n.min, on_expr);
   ir::visit(n.body, on_expr);
   ir::visit(n.body, [&](const ir::Stmt& s) {
-    if (const auto* store = s.as<ir::Store>()) {
+    if (const auto* made = s.as<ir::Allocate>()) {
+      const Place& place = plan_.places.at(made->buffer.get());
+      if (place.stride != 0) {
+        buffers_[made->buffer.get()].base = workspace_at(place);
+        use_buffer(made->buffer);
+      }
+    } else if (const auto* store = s.as<ir::Store>()) {
       use_buffer(store->buffer);
     } else if (const auto* fetch = s.as<ir::Prefetch>()) {
       use_buffer(fetch->buffer);
@@ -121,10 +128,12 @@ llvm::Function* Emitter::parallel_body(const ir::For& n,
   }
   depth_ = 0;
   memo_.clear();
+  parallel_ = &n;
   Value* min = expr(n.min);
   Value* begin = b_.CreateNSWAdd(min, body->getArg(1));
   loop(n, begin, b_.CreateNSWAdd(min, body->getArg(2)), false);
   b_.CreateRetVoid();
+  parallel_ = nullptr;
   fn_ = outer_fn;
   buffers_ = outer_buffers;
   vars_ = outer_vars;

@@ -156,11 +156,21 @@ void Emitter::allocate(const ir::Allocate& n) {
       break;
     }
     case Place::Kind::kWorkspace:
-      s.base = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), workspace_,
-                                             static_cast<uint64_t>(place.offset), n.buffer.name());
+      if (place.stride == 0) {
+        s.base = workspace_at(place);
+      } else {  // the base of all copies came with the closure
+        Value* copy = b_.CreateNSWSub(vars_[parallel_->var.node()].value, expr(parallel_->min));
+        Value* offset = b_.CreateNSWMul(copy, b_.getInt64(static_cast<uint64_t>(place.stride)));
+        s.base = b_.CreateGEP(b_.getInt8Ty(), s.base, offset, n.buffer.name());
+      }
       break;
   }
   stmt(n.body);
+}
+
+Value* Emitter::workspace_at(const Place& place) {
+  const auto offset = static_cast<uint64_t>(place.offset);
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), workspace_, offset);
 }
 
 void Emitter::prefetch(const ir::Prefetch& n) {

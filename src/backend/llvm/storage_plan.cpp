@@ -14,6 +14,13 @@ namespace {
 constexpr int64_t kAlignment = 64;
 constexpr size_t kMaxSlots = 1024;  // more are better left to memory: no machine has the registers
 constexpr int kMaxLanes = 64;
+constexpr int64_t kMaxStackBytes = 512 << 10;  // of one buffer; threads have 8 MiB
+
+// The parallel loop around, if any.
+struct Region {
+  bool parallel = false;
+  int64_t iterations = 0;  // 0: not constant
+};
 
 struct Uses {
   std::vector<Slot> runs;
@@ -23,7 +30,7 @@ struct Uses {
 class Planner {
  public:
   StoragePlan run(const ir::Stmt& body) {
-    walk(body, 0, false);
+    walk(body, 0, {});
     for (auto& [buffer, place] : plan_.places) {
       if (place.kind == Place::Kind::kStack) {
         promote(uses_[buffer], place);
@@ -33,8 +40,8 @@ class Planner {
   }
 
  private:
-  void walk(const ir::Stmt& s, int64_t top, bool parallel);
-  void allocate(const ir::Allocate& n, int64_t top, bool parallel);
+  void walk(const ir::Stmt& s, int64_t top, Region region);
+  void allocate(const ir::Allocate& n, int64_t top, Region region);
   void scan(const ir::Expr& e, bool parallel);
   void access(const ir::Buffer& b, const ir::Expr& index, bool parallel);
   static void promote(Uses& uses, Place& place);
@@ -44,38 +51,45 @@ class Planner {
   std::unordered_map<const ir::BufferNode*, bool> made_in_parallel_;
 };
 
-void Planner::allocate(const ir::Allocate& n, int64_t top, bool parallel) {
+void Planner::allocate(const ir::Allocate& n, int64_t top, Region region) {
   Place place;
-  if (n.buffer->scope == ir::Scope::kGlobal && !parallel) {
-    const int64_t bytes = n.buffer->elements() * n.buffer.dtype().bytes();
+  const int64_t raw = n.buffer->elements() * n.buffer.dtype().bytes();
+  const int64_t bytes = (raw + kAlignment - 1) / kAlignment * kAlignment;
+  const bool large = bytes > kMaxStackBytes;
+  const bool shared = !region.parallel && (large || n.buffer->scope == ir::Scope::kGlobal);
+  const bool copies = region.parallel && large && region.iterations > 0;
+  if (shared || copies) {
     place.kind = Place::Kind::kWorkspace;
     place.offset = top;
-    place.bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    place.bytes = copies ? bytes * region.iterations : bytes;
+    place.stride = copies ? bytes : 0;
     top += place.bytes;
     plan_.workspace_bytes = std::max(plan_.workspace_bytes, top);
   }
-  made_in_parallel_[n.buffer.get()] = parallel;
+  made_in_parallel_[n.buffer.get()] = region.parallel;
   plan_.places[n.buffer.get()] = std::move(place);
-  walk(n.body, top, parallel);
+  walk(n.body, top, region);
 }
 
-void Planner::walk(const ir::Stmt& s, int64_t top, bool parallel) {
+void Planner::walk(const ir::Stmt& s, int64_t top, Region region) {
   if (!s.defined()) {
     return;
   }
+  const bool parallel = region.parallel;
   if (const auto* n = s.as<ir::Allocate>()) {
-    allocate(*n, top, parallel);
+    allocate(*n, top, region);
   } else if (const auto* loop = s.as<ir::For>()) {
     scan(loop->min, parallel);
     scan(loop->extent, parallel);
-    walk(loop->body, top, parallel || loop->loop_kind == ir::ForKind::kParallel);
+    const bool enters = loop->loop_kind == ir::ForKind::kParallel;
+    walk(loop->body, top, enters ? Region{true, ir::const_int(loop->extent).value_or(0)} : region);
   } else if (const auto* cond = s.as<ir::If>()) {
     scan(cond->condition, parallel);
-    walk(cond->then_case, top, parallel);
-    walk(cond->else_case, top, parallel);
+    walk(cond->then_case, top, region);
+    walk(cond->else_case, top, region);
   } else if (const auto* many = s.as<ir::Block>()) {
     for (const ir::Stmt& t : many->stmts) {
-      walk(t, top, parallel);
+      walk(t, top, region);
     }
   } else if (const auto* store = s.as<ir::Store>()) {
     scan(store->value, parallel);

@@ -7,7 +7,8 @@
 //   acc: local f32[32];  acc[0:16], acc[16:32], acc[16]   =>   slots {0, 16 lanes}, {16, 16 lanes}
 //
 // Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space. A
-// global buffer allocated inside a parallel loop is private to its iteration and goes to the stack.
+// buffer allocated inside a parallel loop is private to its iteration and goes to the stack; one that is
+// too large for that gets a place in the workspace for each iteration.
 #pragma once
 
 #include <unordered_map>
@@ -27,6 +28,7 @@ struct Place {
   std::vector<Slot> slots;  // kRegisters; ascending
   int64_t offset = 0;       // kWorkspace; a multiple of 64
   int64_t bytes = 0;        // kWorkspace; a multiple of 64
+  int64_t stride = 0;  // kWorkspace; from one parallel iteration's copy to the next, 0: one copy
 };
 
 struct StoragePlan {
