@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <numbers>
 #include <random>
 #include <type_traits>
 
@@ -119,6 +120,37 @@ TEST(VectorMath, ErrorsOfFloatStayInBounds) {
 TEST(VectorMath, ErrorsOfDoubleStayInBounds) {
   for (const Bounds& f : unary_bounds()) {
     check_everywhere<double>(f);
+  }
+}
+
+// Where sin, cos and tan have zeros and poles, all of the reduction's precision is needed.
+template <class T>
+void check_near_half_pis(const Bounds& f) {
+  std::mt19937_64 rng(5);
+  for (const Level& level : levels_here()) {
+    std::vector<T> xs;
+    std::uniform_real_distribution<double> logarithm(0, std::log2(limit_of<T>(f, level)) - 1);
+    for (int i = 0; i < 100000; ++i) {
+      const double k = i < 50000 ? i : std::floor(std::exp2(logarithm(rng)));
+      xs.push_back(static_cast<T>(static_cast<Wider<T>>(k) * (std::numbers::pi_v<Wider<T>> / 2)));
+    }
+    std::vector<Wider<T>> want;
+    for (const T x : xs) {
+      want.push_back(reference<Wider<T>>(f.fn, x));
+    }
+    const std::vector<T> got = run(spec_for(f.fn, kIs64<T>, 4, level), xs);
+    const Worst worst = worst_error<T>(f, level, xs, want, got);
+    EXPECT_LE(worst.ulps, bound_of<T>(f, level))
+        << f.name << " " << level.name << " at " << fmt::format("{:a}", worst.at);
+  }
+}
+
+TEST(VectorMath, MultiplesOfHalfPiStayInBounds) {
+  for (const Bounds& f : unary_bounds()) {
+    if (f.fn == Intrinsic::kSin || f.fn == Intrinsic::kCos || f.fn == Intrinsic::kTan) {
+      check_near_half_pis<float>(f);
+      check_near_half_pis<double>(f);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes src/backend/llvm/vector_math/coefficients.h to stdout.
+r"""Writes src/backend/llvm/vector_math/coefficients.h to stdout.
 
-    python3 tools/fit/vector_math.py > src/backend/llvm/vector_math/coefficients.h
+    python3 tools/fit/vector_math.py | clang-format --assume-filename=coefficients.h \
+        > src/backend/llvm/vector_math/coefficients.h
 
 Each line of the table names an array, what it approximates, over which range, and the largest
 relative error of the *function* (not of the fitted part), before any rounding in its evaluation.

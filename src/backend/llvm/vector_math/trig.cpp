@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // sin, cos, tan: x = k pi/2 + r, |r| <= pi/4, k mod 4 chooses the function and the sign.
 #include <array>
+#include <span>
 
 #include "backend/llvm/vector_math/coefficients.h"
+#include "backend/llvm/vector_math/double_double.h"
 #include "backend/llvm/vector_math/functions.h"
 
 namespace tenon::backend::llvm_cpu::vector_math {
@@ -17,11 +19,20 @@ constexpr std::array kSplit3 = {0x1.921fb5p+0, 0x1.110b46p-26, 0x1.1a62633145c07
 constexpr std::array kSplit4 = {0x1.921fb544p+0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69,
                                 0x1.b839a252049c1p-104};
 
-std::span<const double> half_pi_parts(bool f32_result, bool has_fma) {
-  if (f32_result) {
-    return has_fma ? std::span<const double>(kFused2) : kSplit3;
+// x - k * (the sum of parts), in order.
+Num subtract_multiple(Num x, Num k, std::span<const double> parts) {
+  for (const double part : parts) {
+    x = fma(k, -part, x);
   }
-  return has_fma ? std::span<const double>(kFused3) : kSplit4;
+  return x;
+}
+
+// x - k pi/2 for |k| <= 2^20 without fma. The first step is exact; what the second rounds off is kept,
+// or tan would feel both that and the rounding of the third.
+Num subtract_half_pis(Num x, Num k) {
+  const Num first = x - k * kSplit4[0];
+  const Pair second = two_sum(first, k * -kSplit4[1]);
+  return second.hi + subtract_multiple(second.lo, k, std::span(kSplit4).subspan(2));
 }
 
 struct TrigReduced {
@@ -34,11 +45,11 @@ TrigReduced reduce_in_double(Num x, bool f32_result) {
   constexpr double kMagic = 0x1.8p52;
   const Num t = fma(x, 0x1.45f306dc9c883p-1, kMagic);
   const Num k = t - kMagic;
-  Num r = x;
-  for (const double part : half_pi_parts(f32_result, x.e->options().has_fma)) {
-    r = fma(k, -part, r);
+  if (x.e->options().has_fma) {
+    const std::span<const double> parts = f32_result ? std::span<const double>(kFused2) : kFused3;
+    return {subtract_multiple(x, k, parts), bits(t)};
   }
-  return {r, bits(t)};
+  return {f32_result ? subtract_multiple(x, k, kSplit3) : subtract_half_pis(x, k), bits(t)};
 }
 
 // Beyond the documented range r means nothing: keep it small, so that |sin| and |cos| stay <= 1.
