@@ -20,13 +20,13 @@ class Collector {
     if (!ok) {
       return;
     }
-    if (e.dtype() != ir::kI64) {
-      ok = add_term(out, e, k);
-    } else if (const auto* imm = e.as<ir::IntImm>()) {
+    const bool index = e.dtype() == ir::kI64;
+    const auto* u = e.as<ir::Unary>();
+    if (const auto* imm = e.as<ir::IntImm>(); index && imm != nullptr) {
       add_constant(imm->value, k);
-    } else if (const auto* b = e.as<ir::Binary>()) {
+    } else if (const auto* b = e.as<ir::Binary>(); index && b != nullptr) {
       add_binary(e, *b, k);
-    } else if (const auto* u = e.as<ir::Unary>(); u != nullptr && u->op == ir::UnaryOp::kNeg) {
+    } else if (index && u != nullptr && u->op == ir::UnaryOp::kNeg) {
       add(u->a, -k);
     } else {
       ok = add_term(out, e, k);

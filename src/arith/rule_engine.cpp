@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parses the table of rules into small trees, finds the rules for a node by its operator, and matches.
-#include <cctype>
+// Finds the rules for an expression by its operator, matches and replaces.
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "arith/linear.h"
+#include "arith/rule_text.h"
 #include "arith/rules.h"
 #include "ir/build.h"
 
@@ -15,181 +15,33 @@ namespace {
 using ir::BinaryOp;
 using ir::Expr;
 
-constexpr std::string_view kLetters[kRuleLetters] = {"x", "y", "z",  "w",  "p",
-                                                     "q", "r", "c0", "c1", "c2"};
 constexpr int kFirstBool = 4;
 constexpr int kFirstConstant = 7;
 // Products of two constants of a rule stay far inside 64 bits.
 constexpr int64_t kLargestConstant = int64_t{1} << 31;
 
-struct Node {
-  enum Kind : uint8_t { kLetter, kNumber, kTruth, kBinary, kNot, kSelect } kind;
-  BinaryOp op = BinaryOp::kAdd;
-  int64_t value = 0;  // letter, number or truth value
-  int a = -1, b = -1, c = -1;
-};
-
-using Pool = std::vector<Node>;
-
-// ---- parsing -----------------------------------------------------------------------------------
-
-class Parser {
- public:
-  Parser(std::string_view text, Pool& pool) : text_(text), pool_(pool) {}
-  int parse() {
-    const int root = disjunction();
-    skip();
-    TENON_CHECK(at_ == text_.size()) << "rule '" << text_ << "' at " << at_;
-    return root;
-  }
-
- private:
-  void skip() {
-    while (at_ < text_.size() && text_[at_] == ' ') {
-      ++at_;
-    }
-  }
-  bool eat(std::string_view token) {
-    skip();
-    if (text_.substr(at_, token.size()) != token) {
-      return false;
-    }
-    at_ += token.size();
-    return true;
-  }
-  void expect(std::string_view token) {
-    TENON_CHECK(eat(token)) << "rule '" << text_ << "' lacks " << token << " at " << at_;
-  }
-  int make(Node n) {
-    pool_.push_back(n);
-    return static_cast<int>(pool_.size()) - 1;
-  }
-  int binary(BinaryOp op, int a, int b) { return make({Node::kBinary, op, 0, a, b}); }
-
-  int disjunction() {
-    int a = conjunction();
-    while (eat("||")) {
-      a = binary(BinaryOp::kOr, a, conjunction());
-    }
-    return a;
-  }
-  int conjunction() {
-    int a = comparison();
-    while (eat("&&")) {
-      a = binary(BinaryOp::kAnd, a, comparison());
-    }
-    return a;
-  }
-  int comparison() {
-    const int a = sum();
-    if (eat("<=")) return binary(BinaryOp::kLe, a, sum());
-    if (eat("<")) return binary(BinaryOp::kLt, a, sum());
-    if (eat("==")) return binary(BinaryOp::kEq, a, sum());
-    if (eat("!=")) return binary(BinaryOp::kNe, a, sum());
-    return a;
-  }
-  int sum() {
-    int a = product();
-    for (;;) {
-      if (eat("+")) {
-        a = binary(BinaryOp::kAdd, a, product());
-      } else if (eat("-")) {
-        a = binary(BinaryOp::kSub, a, product());
-      } else {
-        return a;
-      }
-    }
-  }
-  int product() {
-    int a = primary();
-    for (;;) {
-      if (eat("*")) {
-        a = binary(BinaryOp::kMul, a, primary());
-      } else if (eat("//")) {
-        a = binary(BinaryOp::kFloorDiv, a, primary());
-      } else if (eat("/")) {
-        a = binary(BinaryOp::kDiv, a, primary());
-      } else if (eat("%")) {
-        a = binary(BinaryOp::kFloorMod, a, primary());
-      } else {
-        return a;
-      }
-    }
-  }
-  int primary() {
-    if (eat("!")) return make({Node::kNot, BinaryOp::kAdd, 0, primary()});
-    if (eat("(")) {
-      const int a = disjunction();
-      expect(")");
-      return a;
-    }
-    skip();
-    const size_t start = at_;
-    while (at_ < text_.size() && std::isalnum(static_cast<unsigned char>(text_[at_])) != 0) {
-      ++at_;
-    }
-    return word(text_.substr(start, at_ - start));
-  }
-  int word(std::string_view w) {
-    if (w == "min") return pair(BinaryOp::kMin);
-    if (w == "max") return pair(BinaryOp::kMax);
-    if (w == "select") {
-      const auto [a, b, c] = three();
-      return make({Node::kSelect, BinaryOp::kAdd, 0, a, b, c});
-    }
-    if (w == "true" || w == "false") return make({Node::kTruth, BinaryOp::kAdd, w == "true"});
-    for (size_t i = 0; i < kRuleLetters; ++i) {
-      if (w == kLetters[i]) return make({Node::kLetter, BinaryOp::kAdd, static_cast<int64_t>(i)});
-    }
-    TENON_CHECK(w == "0" || w == "1") << "rule '" << text_ << "' has '" << w << "'";
-    return make({Node::kNumber, BinaryOp::kAdd, w[0] - '0'});
-  }
-  int pair(BinaryOp op) {
-    expect("(");
-    const int a = disjunction();
-    expect(",");
-    const int b = disjunction();
-    expect(")");
-    return binary(op, a, b);
-  }
-  std::array<int, 3> three() {
-    expect("(");
-    const int a = disjunction();
-    expect(",");
-    const int b = disjunction();
-    expect(",");
-    const int c = disjunction();
-    expect(")");
-    return {a, b, c};
-  }
-
-  std::string_view text_;
-  Pool& pool_;
-  size_t at_ = 0;
-};
-
 // ---- building ----------------------------------------------------------------------------------
 
 class Instance {
  public:
-  Instance(const Pool& pool, const RuleBindings& bindings) : pool_(pool), bindings_(bindings) {}
+  Instance(const RulePool& pool, const RuleBindings& bindings) : pool_(pool), bindings_(bindings) {}
 
   Expr build(int id, ir::DType like) const {
-    const Node& n = pool_[static_cast<size_t>(id)];
+    const RuleNode& n = pool_[static_cast<size_t>(id)];
     switch (n.kind) {
-      case Node::kLetter:
+      case RuleNode::kLetter:
         return bindings_[static_cast<size_t>(n.value)];
-      case Node::kNumber:
+      case RuleNode::kNumber:
         return ir::make_const(like, static_cast<double>(n.value));
-      case Node::kTruth:
+      case RuleNode::kTruth:
         return ir::make_int(ir::kBool.with_lanes(like.lanes), n.value);
-      case Node::kNot:
+      case RuleNode::kNot:
         return ir::logical_not(build(n.a, like));
-      case Node::kSelect: {
+      case RuleNode::kSelect: {
         auto [t, f] = two(n.b, n.c, like);
         return ir::select(build(n.a, ir::kBool.with_lanes(like.lanes)), std::move(t), std::move(f));
       }
-      case Node::kBinary:
+      case RuleNode::kBinary:
         break;
     }
     auto [a, b] = two(n.a, n.b, like);
@@ -199,8 +51,8 @@ class Instance {
  private:
   // A literal takes the type of what stands beside it.
   std::pair<Expr, Expr> two(int a, int b, ir::DType like) const {
-    const Node::Kind ka = pool_[static_cast<size_t>(a)].kind;
-    if (ka == Node::kNumber || ka == Node::kTruth) {
+    const RuleNode::Kind ka = pool_[static_cast<size_t>(a)].kind;
+    if (ka == RuleNode::kNumber || ka == RuleNode::kTruth) {
       Expr right = build(b, like);
       return {build(a, right.dtype()), right};
     }
@@ -208,7 +60,7 @@ class Instance {
     return {left, build(b, left.dtype())};
   }
 
-  const Pool& pool_;
+  const RulePool& pool_;
   const RuleBindings& bindings_;
 };
 
@@ -239,7 +91,7 @@ bool is_number(const Expr& e, int64_t v) {
 }
 
 struct Match {
-  const Pool& pool;
+  const RulePool& pool;
   RuleDomain domain;
   std::array<const Expr*, kRuleLetters> bound{};
 
@@ -260,24 +112,24 @@ struct Match {
   }
 
   bool match(const Expr& e, int id) {
-    const Node& n = pool[static_cast<size_t>(id)];
+    const RuleNode& n = pool[static_cast<size_t>(id)];
     switch (n.kind) {
-      case Node::kLetter:
+      case RuleNode::kLetter:
         return letter(e, static_cast<size_t>(n.value));
-      case Node::kNumber:
+      case RuleNode::kNumber:
         return is_number(e, n.value);
-      case Node::kTruth:
+      case RuleNode::kTruth:
         return e.dtype().is_bool() && ir::is_const(e, n.value);
-      case Node::kNot: {
+      case RuleNode::kNot: {
         const auto* u = e.as<ir::Unary>();
         return u != nullptr && u->op == ir::UnaryOp::kNot && match(u->a, n.a);
       }
-      case Node::kSelect: {
+      case RuleNode::kSelect: {
         const auto* s = e.as<ir::Select>();
         return s != nullptr && match(s->condition, n.a) && match(s->on_true, n.b) &&
                match(s->on_false, n.c);
       }
-      case Node::kBinary: {
+      case RuleNode::kBinary: {
         const auto* b = e.as<ir::Binary>();
         return b != nullptr && b->op == n.op && match(b->a, n.a) && match(b->b, n.b);
       }
@@ -318,13 +170,13 @@ int key_of(const Expr& e) {
   return e.kind() == ir::ExprKind::kSelect ? kSelectKey : kOtherKey;
 }
 
-int key_of(const Node& n) {
+int key_of(const RuleNode& n) {
   switch (n.kind) {
-    case Node::kBinary:
+    case RuleNode::kBinary:
       return static_cast<int>(n.op);
-    case Node::kNot:
+    case RuleNode::kNot:
       return kNotKey;
-    case Node::kSelect:
+    case RuleNode::kSelect:
       return kSelectKey;
     default:
       return kAnyKey;
@@ -346,10 +198,10 @@ class RuleSet {
  public:
   RuleSet() {
     for (const Rule& r : rules()) {
-      const int replacement = Parser(r.replacement, pool_).parse();
-      const int condition = r.condition.empty() ? -1 : Parser(r.condition, pool_).parse();
-      for (const int pattern : orders(Parser(r.pattern, pool_).parse())) {
-        const Node& root = node(pattern);
+      const int replacement = parse_rule(r.replacement, pool_);
+      const int condition = r.condition.empty() ? -1 : parse_rule(r.condition, pool_);
+      for (const int pattern : orders(parse_rule(r.pattern, pool_))) {
+        const RuleNode& root = node(pattern);
         by_root_[static_cast<size_t>(key_of(root))].push_back(
             {pattern, replacement, condition, r.domain, key_of(node(root.a)),
              root.b < 0 ? kAnyKey : key_of(node(root.b))});
@@ -361,15 +213,15 @@ class RuleSet {
     return by_root_[static_cast<size_t>(key)];
   }
 
-  const Pool& pool() const { return pool_; }
+  const RulePool& pool() const { return pool_; }
 
  private:
-  const Node& node(int id) const { return pool_[static_cast<size_t>(id)]; }
+  const RuleNode& node(int id) const { return pool_[static_cast<size_t>(id)]; }
 
   // The pattern with the operands of commutative operators both ways round.
   std::vector<int> orders(int id) {
-    const Node n = pool_[static_cast<size_t>(id)];
-    if (n.kind == Node::kLetter || n.kind == Node::kNumber || n.kind == Node::kTruth) {
+    const RuleNode n = pool_[static_cast<size_t>(id)];
+    if (n.kind == RuleNode::kLetter || n.kind == RuleNode::kNumber || n.kind == RuleNode::kTruth) {
       return {id};
     }
     std::vector<int> out;
@@ -377,7 +229,7 @@ class RuleSet {
       for (const int b : n.b < 0 ? std::vector<int>{-1} : orders(n.b)) {
         for (const int c : n.c < 0 ? std::vector<int>{-1} : orders(n.c)) {
           out.push_back(add({n.kind, n.op, n.value, a, b, c}));
-          if (n.kind == Node::kBinary && commutes(n.op) && !twins(n.a, n.b)) {
+          if (n.kind == RuleNode::kBinary && commutes(n.op) && !twins(n.a, n.b)) {
             out.push_back(add({n.kind, n.op, n.value, b, a, c}));
           }
         }
@@ -386,16 +238,16 @@ class RuleSet {
     return out;
   }
   bool twins(int a, int b) const {
-    const Node& x = pool_[static_cast<size_t>(a)];
-    const Node& y = pool_[static_cast<size_t>(b)];
-    return x.kind == Node::kLetter && y.kind == Node::kLetter && x.value == y.value;
+    const RuleNode& x = pool_[static_cast<size_t>(a)];
+    const RuleNode& y = pool_[static_cast<size_t>(b)];
+    return x.kind == RuleNode::kLetter && y.kind == RuleNode::kLetter && x.value == y.value;
   }
-  int add(Node n) {
+  int add(RuleNode n) {
     pool_.push_back(n);
     return static_cast<int>(pool_.size()) - 1;
   }
 
-  Pool pool_;
+  RulePool pool_;
   std::array<std::vector<ParsedRule>, kOtherKey> by_root_;
 };
 
@@ -447,8 +299,8 @@ Expr apply_rules(const Expr& e, FunctionRef<bool(const Expr&)> prove) {
 }
 
 Expr instantiate(std::string_view text, const RuleBindings& bindings, ir::DType like) {
-  Pool pool;
-  const int root = Parser(text, pool).parse();
+  RulePool pool;
+  const int root = parse_rule(text, pool);
   return Instance(pool, bindings).build(root, like);
 }
 

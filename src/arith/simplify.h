@@ -22,7 +22,7 @@ ir::Expr simplify(const ir::Expr& e, const Ranges& ranges = {});
 // Simplifies every expression, learning ranges from loops and, inside If and Select, from their
 // conditions; removes loops of extent 0, ifs that are decided and blocks left empty; a loop of extent 1
 // (any kind except kThread) becomes its body with the variable replaced.
-ir::Stmt simplify(const ir::Stmt& s, Ranges ranges = {});
+ir::Stmt simplify(const ir::Stmt& s, const Ranges& ranges = {});
 
 // true or false if the condition is decided for every value in range, otherwise nothing.
 std::optional<bool> prove(const ir::Expr& condition, const Ranges& ranges);

@@ -194,7 +194,7 @@ Expr Simplifier::table(const Expr& e) {
 }
 
 Expr Simplifier::binary(const Expr& e) {
-  const Expr r = children(e);
+  Expr r = children(e);
   const auto* b = r.as<ir::Binary>();
   if (b == nullptr) {
     return r;

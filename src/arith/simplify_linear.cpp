@@ -147,7 +147,7 @@ Expr Simplifier::simplify_leaves(const Expr& e) {
 }
 
 Expr Simplifier::linear(const Expr& e) {
-  const Expr r = simplify_leaves(e);
+  Expr r = simplify_leaves(e);
   if (r.kind() != ir::ExprKind::kBinary && r.kind() != ir::ExprKind::kUnary) {
     return r;
   }

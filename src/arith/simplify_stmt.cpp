@@ -49,7 +49,7 @@ class StmtSimplifier : public ir::Mutator {
       simplifier_.keep_var(f->var.node());
       return body;
     }
-    const Stmt body = loop_body(*f, min, extent);
+    Stmt body = loop_body(*f, min, extent);
     if (ir::is_no_op(body)) {
       return body;
     }
@@ -135,6 +135,6 @@ class StmtSimplifier : public ir::Mutator {
 
 }  // namespace
 
-Stmt simplify(const Stmt& s, Ranges ranges) { return StmtSimplifier(ranges).mutate(s); }
+Stmt simplify(const Stmt& s, const Ranges& ranges) { return StmtSimplifier(ranges).mutate(s); }
 
 }  // namespace tenon::arith

@@ -61,7 +61,7 @@ class Lanes {
       return vectors_.at(v);
     }
     if (e.dtype() == ir::kI64) {
-      if (const Expr r = sum_to_vector(e); r.defined()) {
+      if (Expr r = sum_to_vector(e); r.defined()) {
         return r;
       }
     }
@@ -86,7 +86,7 @@ class Lanes {
         return Expr(v);
       }
     }
-    const ir::Var v("lanes", e.dtype().scalar());
+    ir::Var v("lanes", e.dtype().scalar());
     held_.push_back(v);
     vectors_[v.node()] = e;
     return v;
@@ -158,7 +158,7 @@ class Lanes {
 }  // namespace
 
 Expr Simplifier::vector(const Expr& e) {
-  const Expr r = children(e);
+  Expr r = children(e);
   switch (r.kind()) {
     case ir::ExprKind::kBinary:
       if (r.as<ir::Binary>()->a.dtype().is_float()) {
@@ -187,7 +187,7 @@ Expr Simplifier::vector(const Expr& e) {
 
 // Operations on broadcast operands move inside the broadcast; the rest is left to the table.
 Expr Simplifier::float_vector(const Expr& e) {
-  const Expr r = children(e);
+  Expr r = children(e);
   if (const auto* s = r.as<ir::Select>()) {
     const auto* c = s->condition.as<ir::Broadcast>();
     const auto* t = s->on_true.as<ir::Broadcast>();
