@@ -201,6 +201,8 @@ std::vector<Operand> make_inputs(const Workload& w) {
     case Kind::kAddRelu:
       return {random_operand("A", matrix, false, 1, rng),
               random_operand("B", matrix, false, 1, rng)};
+    case Kind::kNorm2:
+      return {random_operand("X", {1, w.m, w.n}, false, 1, rng)};
     default:
       return {random_operand("X", matrix, false, 1, rng)};
   }

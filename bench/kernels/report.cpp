@@ -71,6 +71,7 @@ json row_json(const Row& row) {
           {"peak_share", ours != nullptr ? json(row.share(*ours)) : json(nullptr)},
           {"vs", vs},
           {"compile_ms", ours != nullptr ? json(ours->compile_ms) : json(nullptr)},
+          {"template", ours != nullptr ? json(ours->detail) : json(nullptr)},
           {"spread", ours != nullptr ? json(ours->timing.spread()) : json(nullptr)},
           {"share_of", row.workload.bound() == Bound::kCompute ? "fma peak" : "triad"},
           {"row_peak_gflops", row.peak_gflops},

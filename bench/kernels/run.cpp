@@ -25,21 +25,20 @@ std::string verify(const Contestant& c, const Data& data, double& error) {
              : fmt::format("WRONG (error {:.2g}, allowed {:.0e})", error, kTolerance);
 }
 
-// Fills `entries` with every contestant; returns those that may be timed, with the index of their
-// entry.
+// A contestant that may be timed, with the index of its entry.
 struct Starter {
   Contestant contestant;
   size_t entry;
 };
 
+// Fills `entries` with every contestant, also those that fail.
 std::vector<Starter> line_up(const Workload& w, const Data& data, const tenon_runtime* rt,
                              const std::vector<SourceRow>& sources, std::vector<Entry>& entries) {
   std::vector<Starter> starters;
   for (const SourceRow& source : sources) {
     try {
       for (Contestant& c : source.make(w, data, rt)) {
-        Entry entry{
-            .name = c.name, .error = 0, .fault = "", .compile_ms = c.compile_ms, .timing = {}};
+        Entry entry{.name = c.name, .detail = c.detail, .compile_ms = c.compile_ms};
         entry.fault = verify(c, data, entry.error);
         if (entry.fault.empty()) {
           starters.push_back({std::move(c), entries.size()});
@@ -47,11 +46,7 @@ std::vector<Starter> line_up(const Workload& w, const Data& data, const tenon_ru
         entries.push_back(entry);
       }
     } catch (const std::exception& e) {
-      entries.push_back({.name = source.name,
-                         .error = 0,
-                         .fault = fmt::format("FAILED ({})", e.what()),
-                         .compile_ms = 0,
-                         .timing = {}});
+      entries.push_back({.name = source.name, .fault = fmt::format("FAILED ({})", e.what())});
     }
   }
   return starters;

@@ -14,10 +14,12 @@ namespace tenon::bench {
 
 struct Entry {
   std::string name;
-  double error = 0;   // see error_of
-  std::string fault;  // not empty: wrong, or could not be built or run; then there is no timing
+  std::string detail = {};
+  double error = 0;  // see error_of
+  std::string fault =
+      {};  // not empty: wrong, or could not be built or run; then there is no timing
   double compile_ms = 0;
-  Timing timing;
+  Timing timing = {};
 };
 
 struct Row {

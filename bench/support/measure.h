@@ -19,7 +19,8 @@ struct Contestant {
   // What the last run computed, in logical row-major order. Empty function: nothing to verify (a
   // ceiling).
   std::function<std::vector<float>()> output = {};
-  double compile_ms = 0;  // 0: not compiled for this row
+  std::string detail = {};  // which of its kernels, for the report
+  double compile_ms = 0;    // 0: not compiled for this row
 };
 
 struct Protocol {

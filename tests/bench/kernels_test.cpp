@@ -163,7 +163,7 @@ TEST(Report, JsonHasTheAgreedKeys) {
   row.workload = find("conv3x3", "64@56");
   row.threads = 2;
   row.peak_gflops = 200;
-  Entry ours{.name = "tenon", .error = 0, .fault = "", .compile_ms = 34, .timing = {}};
+  Entry ours{.name = "tenon", .compile_ms = 34};
   ours.timing.best_s = ours.timing.median_s = row.workload.flops() / 100e9;
   Entry theirs = ours;
   theirs.name = "onednn";
