@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AArch64 code: compiled here, linked with a small C program by the cross compiler, run under qemu and
-// compared with the interpreter. Skipped where those tools are not installed.
+// AArch64 code: compiled here, linked with a small C program by the cross compiler, run under qemu
+// and compared with the interpreter. Skipped where those tools are not installed.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -55,8 +55,8 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Reads all parameters of all kernels from a file, runs each kernel alone and with a runtime that claims
-// two threads, checks the bytes after each buffer, and writes all parameters back, twice.
+// Reads all parameters of all kernels from a file, runs each kernel alone and with a runtime that
+// claims two threads, checks the bytes after each buffer, and writes all parameters back, twice.
 std::string main_program(const std::vector<Case>& cases) {
   std::string text =
       "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include "

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the inner loops look like as assembly: all accumulators in registers, one fused instruction per
-// product, nothing on the stack.
+// What the inner loops look like as assembly: all accumulators in registers, one fused instruction
+// per product, nothing on the stack.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -94,14 +94,14 @@ void expect_tight(const std::vector<std::string>& loop, const TileCase& c, int v
 
 TEST_P(TileTest, MatmulKeepsItsAccumulatorsInRegisters) {
   const TileCase& c = GetParam();
-  const ir::Function f =
-      matmul_kernel({c.rows * 3, c.vectors * c.lanes * 2, 64, c.rows, c.vectors, c.lanes});
+  const ir::Function f = matmul_kernel(
+      {int64_t{3} * c.rows, int64_t{2} * c.vectors * c.lanes, 64, c.rows, c.vectors, c.lanes});
   expect_tight(hottest_loop(assembly(f, c.target), c.fused), c, c.vectors);
 }
 
 TEST_P(TileTest, ConvolutionKeepsItsAccumulatorsInRegisters) {
   const TileCase& c = GetParam();
-  const ir::Function f = conv3x3_kernel({4, 2, 8, c.rows * 2, c.rows, c.vectors, c.lanes});
+  const ir::Function f = conv3x3_kernel({4, 2, 8, int64_t{2} * c.rows, c.rows, c.vectors, c.lanes});
   expect_tight(hottest_loop(assembly(f, c.target), c.fused), c, c.vectors);
 }
 

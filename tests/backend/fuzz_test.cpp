@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random programs: compiled code gives what the interpreter gives, bit for bit, on every target here.
+// Random programs: compiled code gives what the interpreter gives, bit for bit, on every target
+// here.
 //   backend_fuzz_test [--seed=N] [--runs=N]
 #include <cstdlib>
 #include <string_view>

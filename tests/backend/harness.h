@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a function by the interpreter and by compiled code and compares. Compiled code gets buffers next
-// to pages that cannot be touched, with bytes around them and inputs that must not change.
+// Runs a function by the interpreter and by compiled code and compares. Compiled code gets buffers
+// next to pages that cannot be touched, with bytes around them and inputs that must not change.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,16 +24,17 @@ struct Tolerance {
   double absolute = 0;
 };
 
-// One array per parameter: inputs random (integers over their whole range, floats moderate with a few
-// special values), outputs poisoned.
+// One array per parameter: inputs random (integers over their whole range, floats moderate with a
+// few special values), outputs poisoned.
 std::vector<ir::Array> random_args(const ir::Function& f, Rng& rng);
 // Small integers in every type, so that sums and products of a few of them are exact.
 std::vector<ir::Array> small_args(const ir::Function& f, Rng& rng, int64_t lowest = -4,
                                   int64_t highest = 4);
 
-// Runs compiled code on copies of `args` with guards and a workspace of exactly the size asked for; fails
-// the test when a byte around a buffer or an input changed. Without a runtime buffers end at a page that
-// cannot be touched, with one they begin behind such a page. Returns what the buffers hold after.
+// Runs compiled code on copies of `args` with guards and a workspace of exactly the size asked for;
+// fails the test when a byte around a buffer or an input changed. Without a runtime buffers end at
+// a page that cannot be touched, with one they begin behind such a page. Returns what the buffers
+// hold after.
 std::vector<ir::Array> run_kernel(const ir::Function& f, const Kernel& kernel,
                                   const std::vector<ir::Array>& args,
                                   const tenon_runtime* rt = nullptr);

@@ -35,7 +35,8 @@ Range domain(Intrinsic fn) {
   }
 }
 
-// Relative error of a correct function plus one rounding to the type, in which neighbours may be picked.
+// Relative error of a correct function plus one rounding to the type, in which neighbours may be
+// picked.
 Tolerance tolerance(DType t) {
   if (t.bits == 16) {
     return t.code == ir::TypeCode::kBFloat ? Tolerance{0x1p-7, 1e-30} : Tolerance{0x1p-10, 0x1p-24};

@@ -125,6 +125,7 @@ Function depthwise3x3_kernel(int64_t c, int64_t h, int64_t w, int columns, int l
   const Var x("x");
   const auto run = [&](const Expr& element) { return ir::ramp(element * lanes, 1, lanes); };
   std::vector<Stmt> hold;
+  hold.reserve(10);
   for (int t = 0; t < 9; ++t) {
     hold.push_back(ir::store(held, {run(Expr(t))}, ir::load(weights, {run(p * 9 + t)})));
   }

@@ -71,11 +71,11 @@ TEST(LoopTest, TriangularNestWithConditions) {
 }
 
 TEST(LoopTest, ParallelLoopsCaptureVariablesAndBuffers) {
-  const Buffer a = Buffer::make("a", ir::kF32, {5 * 7});
+  const Buffer a = Buffer::make("a", ir::kF32, {35});
   const Buffer b = Buffer::make("b", ir::kF32, {7});
-  const Buffer out = Buffer::make("out", ir::kF32, {3 * 5 * 7});
-  const Buffer sums = Buffer::make("sums", ir::kF32, {3 * 5});
-  const Buffer temp = Buffer::make("temp", ir::kF32, {5 * 7});
+  const Buffer out = Buffer::make("out", ir::kF32, {105});
+  const Buffer sums = Buffer::make("sums", ir::kF32, {15});
+  const Buffer temp = Buffer::make("temp", ir::kF32, {35});
   const Buffer acc = Buffer::make("acc", ir::kF32, {1}, Scope::kRegister);
   const Var r("r");
   const Var i("i");

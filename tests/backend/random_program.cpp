@@ -215,8 +215,8 @@ RandomProgram::Value RandomProgram::bool_value(int lanes, int depth) {
 
 RandomProgram::Value RandomProgram::int_value(DType t, int depth) {
   using enum BinaryOp;
-  const Value a = value(t, depth - 1);
-  const Value b = value(t, depth - 1);
+  Value a = value(t, depth - 1);
+  Value b = value(t, depth - 1);
   const double full = std::ldexp(1.0, t.bits);
   const BinaryOp op = rng_.pick<BinaryOp>({kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax,
                                            kBitAnd, kBitOr, kBitXor, kShl, kShr});
@@ -245,8 +245,8 @@ RandomProgram::Value RandomProgram::int_value(DType t, int depth) {
 
 RandomProgram::Value RandomProgram::float_value(DType t, int depth) {
   using enum BinaryOp;
-  const Value a = value(t, depth - 1);
-  const Value b = value(t, depth - 1);
+  Value a = value(t, depth - 1);
+  Value b = value(t, depth - 1);
   const bool narrow = t.bits == 16;  // never fused
   const bool integers = a.bound > 0 && b.bound > 0;
   const double limit = exact_limit(t);
@@ -305,12 +305,14 @@ Stmt RandomProgram::register_tile() {
   const int lanes = any_lanes();
   const int count = static_cast<int>(rng_.between(1, 4));
   const DType t = any_type(lanes);
-  const Buffer tile = Buffer::make("tile", t.scalar(), {lanes * count}, ir::Scope::kRegister);
+  const Buffer tile =
+      Buffer::make("tile", t.scalar(), {int64_t{lanes} * count}, ir::Scope::kRegister);
   const auto at = [&](int i) {
     return lanes == 1 ? Expr(int64_t{i}) : ir::ramp(int64_t{i} * lanes, 1, lanes);
   };
   std::vector<Stmt> body;
   std::vector<Stmt> all;
+  all.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) {
     all.push_back(ir::store(tile, {at(i)}, constant(t, i)));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random flat functions that the interpreter accepts and whose answer does not depend on how products
-// are fused: f32 and f64 values that are added are integers small enough to be exact.
+// Random flat functions that the interpreter accepts and whose answer does not depend on how
+// products are fused: f32 and f64 values that are added are integers small enough to be exact.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,8 @@ class RandomProgram {
     ir::Var var;
     int64_t extent;  // an upper bound
   };
-  // A value and, when it is an integer (of any type), a bound of its magnitude; 0: not known to be one.
+  // A value and, when it is an integer (of any type), a bound of its magnitude; 0: not known to be
+  // one.
   struct Value {
     ir::Expr e;
     double bound = 0;

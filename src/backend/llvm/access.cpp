@@ -77,8 +77,9 @@ int Emitter::depth_of(const Expr& e) {
   return depth;
 }
 
-// One step of address arithmetic per loop depth, outermost first and the constant last, so that each
-// step can leave the loops in which it does not change and accesses of one tile share all but the last.
+// One step of address arithmetic per loop depth, outermost first and the constant last, so that
+// each step can leave the loops in which it does not change and accesses of one tile share all but
+// the last.
 std::pair<Value*, Align> Emitter::address(const Storage& s, DType t, const Expr& index) {
   const arith::Linear l = arith::to_linear(index);
   std::vector<std::pair<int, size_t>> order;
@@ -285,9 +286,7 @@ void Emitter::store_slot(const Storage& s, DType t, const Run& run, Value* v, Va
     std::fill(widen.begin() + t.lanes, widen.end(), llvm::PoisonMaskElem);
     Value* wide = b_.CreateShuffleVector(v, widen);
     std::vector<int> mix = every(slot.lanes, 0, 1);
-    for (int k = 0; k < t.lanes; ++k) {
-      mix[static_cast<size_t>(at + k)] = slot.lanes + k;
-    }
+    std::iota(mix.begin() + at, mix.begin() + at + t.lanes, slot.lanes);
     whole = b_.CreateShuffleVector(whole, wide, mix);
   }
   b_.CreateStore(whole, s.slots[i]);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop IR (Dialect::kFlat) to LLVM IR. One Emitter serves one ir::Function: the entry function and one
-// internal function per parallel loop, which gets what it uses from outside through a closure struct.
+// Loop IR (Dialect::kFlat) to LLVM IR. One Emitter serves one ir::Function: the entry function and
+// one internal function per parallel loop, which gets what it uses from outside through a closure
+// struct.
 //
 // How lazily evaluated operands are kept safe: expressions are emitted without control flow, and
 // `active_` is the mask of lanes whose value is wanted (null: all). A load that may lie outside its
-// buffer is masked by it, an integer division gets the divisor 1 where it is off; everything else is
-// evaluated and thrown away.
+// buffer is masked by it, an integer division gets the divisor 1 where it is off; everything else
+// is evaluated and thrown away.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>

@@ -134,8 +134,8 @@ Value* Emitter::binary(const ir::Binary& n) {
   return ops_.binary(n.op, t, x, y, is_index(n.a) && is_index(n.b));
 }
 
-// base + i*stride < 0 in lane i is i*stride < -base: a constant vector against one scalar, which may be
-// clamped to just outside of what the lanes reach.
+// base + i*stride < 0 in lane i is i*stride < -base: a constant vector against one scalar, which
+// may be clamped to just outside of what the lanes reach.
 Value* Emitter::compare_runs(const ir::Binary& n) {
   const int lanes = n.a.dtype().lanes;
   if (lanes == 1 || n.a.dtype().scalar() != ir::kI64) {

@@ -46,7 +46,8 @@ llvm::Function* Emitter::make_function(const std::string& name, llvm::FunctionTy
   fn->addFnAttr(llvm::Attribute::NoUnwind);
   fn->addFnAttr("no-trapping-math", "true");
   fn->addFnAttr("frame-pointer", "none");
-  // Vectors of the schedule are used as they are, even on processors that LLVM thinks prefer narrow ones.
+  // Vectors of the schedule are used as they are, even on processors that LLVM thinks prefer narrow
+  // ones.
   fn->addFnAttr("prefer-vector-width", std::to_string(cpu_.vector_bytes * 8));
   for (llvm::Argument& a : fn->args()) {
     if (a.getType()->isPointerTy()) {
@@ -113,6 +114,7 @@ void Emitter::make_scopes() {
   llvm::MDBuilder md(ctx_);
   llvm::MDNode* domain = md.createAnonymousAliasScopeDomain(f_.name);
   std::vector<llvm::Metadata*> scopes;
+  scopes.reserve(all.size());
   for (const ir::Buffer& b : all) {
     scopes.push_back(md.createAnonymousAliasScope(domain, b.name()));
   }

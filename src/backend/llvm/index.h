@@ -10,7 +10,8 @@
 
 namespace tenon::backend::llvm_cpu {
 
-// base, base + stride, base + 2*stride, ... ; a scalar is a run of one lane, a broadcast has stride 0.
+// base, base + stride, base + 2*stride, ... ; a scalar is a run of one lane, a broadcast has stride
+// 0.
 struct Run {
   ir::Expr base;
   int64_t stride = 0;

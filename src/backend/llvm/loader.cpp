@@ -111,7 +111,7 @@ LoadedObject::~LoadedObject() = default;
 void* LoadedObject::symbol(const std::string& name) const {
   const uint64_t address = impl_->linker.getSymbol(name).getAddress();
   TENON_CHECK(address != 0) << "object does not define " << name;
-  return reinterpret_cast<void*>(address);
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace tenon::backend::llvm_cpu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads a relocatable object into this process. Symbols that it does not define come from libc and libm.
+// Loads a relocatable object into this process. Symbols that it does not define come from libc and
+// libm.
 #pragma once
 
 #include <memory>

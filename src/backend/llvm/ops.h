@@ -17,7 +17,8 @@ class Ops {
  public:
   Ops(llvm::IRBuilder<>& b, const Cpu& cpu) : b_(b), cpu_(cpu) {}
 
-  // `t` is the type of the operands. `index`: the value is an index expression, which never overflows.
+  // `t` is the type of the operands. `index`: the value is an index expression, which never
+  // overflows.
   llvm::Value* binary(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y, bool index);
   // floor_div and floor_mod by a positive constant, where x lies in `range`.
   llvm::Value* floor_div(ir::DType t, llvm::Value* x, int64_t by, arith::Interval range);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passes between emission and code generation. Only clean-up: promotion of slots to SSA, removal of
-// repeated work, motion out of loops. Vectorising, unrolling and inlining belong to the schedule.
+// The passes between emission and code generation. Only clean-up: promotion of slots to SSA,
+// removal of repeated work, motion out of loops. Vectorising, unrolling and inlining belong to the
+// schedule.
 #pragma once
 
 #include <llvm/IR/Module.h>

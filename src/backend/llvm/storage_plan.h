@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where each allocated buffer lives: in registers, on the stack, or in the workspace.
 //
-// Registers: every access is a run of constant offsets outside parallel loops. Runs that overlap share a
-// slot; each slot becomes one SSA value, so that an accumulator stays in a register across loops.
+// Registers: every access is a run of constant offsets outside parallel loops. Runs that overlap
+// share a slot; each slot becomes one SSA value, so that an accumulator stays in a register across
+// loops.
 //
 //   acc: local f32[32];  acc[0:16], acc[16:32], acc[16]   =>   slots {0, 16 lanes}, {16, 16 lanes}
 //
-// Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space. A
-// buffer allocated inside a parallel loop is private to its iteration and goes to the stack; one that is
-// too large for that gets a place in the workspace for each iteration.
+// Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space.
+// A buffer allocated inside a parallel loop is private to its iteration and goes to the stack; one
+// that is too large for that gets a place in the workspace for each iteration.
 #pragma once
 
 #include <unordered_map>

@@ -43,8 +43,9 @@ Value* round_bf16(llvm::IRBuilder<>& b, Value* v) {
   return as_float(b, b.CreateAnd(r, k(0xffff0000)));
 }
 
-// f32 to the 16 bits of an f16 without conversion instructions. Subnormal results are rounded by adding
-// 0.5, whose last place is the smallest f16; normal ones by adding half of the last place kept.
+// f32 to the 16 bits of an f16 without conversion instructions. Subnormal results are rounded by
+// adding 0.5, whose last place is the smallest f16; normal ones by adding half of the last place
+// kept.
 Value* f16_bits_by_integers(llvm::IRBuilder<>& b, Value* v) {
   auto k = [&](uint32_t c) { return bits_const(v, b, c); };
   Value* u = as_bits(b, v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two LLVM types for each element type. A *carried* value lives in SSA: bool is i1, f16 and bf16 are
-// floats that hold an exactly representable value. A *stored* value lies in memory: bool is a byte, f16
-// and bf16 are their 16 bits.
+// Two LLVM types for each element type. A *carried* value lives in SSA: bool is i1, f16 and bf16
+// are floats that hold an exactly representable value. A *stored* value lies in memory: bool is a
+// byte, f16 and bf16 are their 16 bits.
 //
 //   carried(bf16x8) = <8 x float>      stored(bf16x8) = <8 x i16>
 #pragma once
@@ -23,8 +23,8 @@ llvm::Type* stored_type(llvm::LLVMContext& ctx, ir::DType t);
 llvm::Value* to_stored(llvm::IRBuilder<>& b, const Cpu& cpu, ir::DType t, llvm::Value* v);
 llvm::Value* to_carried(llvm::IRBuilder<>& b, const Cpu& cpu, ir::DType t, llvm::Value* v);
 
-// A float (or vector of floats) rounded to the precision of f16 or bf16, nearest even, NaN kept; other
-// types come back unchanged.
+// A float (or vector of floats) rounded to the precision of f16 or bf16, nearest even, NaN kept;
+// other types come back unchanged.
 llvm::Value* round_to(llvm::IRBuilder<>& b, const Cpu& cpu, ir::DType t, llvm::Value* v);
 
 inline int lanes_of(const llvm::Value* v) {
