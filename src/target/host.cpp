@@ -163,6 +163,10 @@ Target host_target() {
   Target t = row_named(host_row());
   t.name = "host";
   t.machine = host_machine();
+  // Zen 4 issues each 512-bit operation as two halves.
+  if (t.machine.starts_with("AuthenticAMD 25/")) {
+    t.datapath_bytes = std::min(t.datapath_bytes, 32);
+  }
   set_topology(t);
   return t;
 }

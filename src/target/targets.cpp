@@ -37,6 +37,7 @@ Target make_target(const Row& row) {
   t.triple = row.triple;
   t.cpu = row.cpu;
   t.vector_bytes = row.vector_bytes;
+  t.datapath_bytes = row.vector_bytes;
   t.vector_registers = row.vector_registers;
   t.has_fma = row.has_fma;
   t.l2_bytes = row.l2_bytes;

@@ -155,9 +155,9 @@ int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Targ
   const auto cost = [&](int64_t lanes) {
     const double waste = static_cast<double>(arith::ceil_div(channels, lanes) * lanes) /
                          static_cast<double>(channels);
-    // Where 512-bit operations are issued as two halves, a half vector costs half.
-    const bool half_is_cheap = t.cpu.find("znver4") != std::string::npos;
-    return lanes == full || half_is_cheap ? waste : waste * 1.5;
+    // A half vector costs half only where the units are that narrow.
+    const bool half_is_cheap = lanes * element_bytes >= t.datapath_bytes;
+    return half_is_cheap ? waste : waste * 1.5;
   };
   if (t.vector_bytes > 32 && channels >= full / 2 && cost(full / 2) < cost(full)) return full / 2;
   int64_t lanes = std::max<int64_t>(full, 2);
