@@ -27,8 +27,14 @@ bool keeps_inside(const ir::Expr& condition, const ir::Expr& index, int64_t exte
   arith::Linear slack = arith::to_linear(b->b) - arith::to_linear(b->a);
   if (b->op == ir::BinaryOp::kLt) slack.constant -= 1;
   const arith::Linear at = arith::to_linear(index);
-  if (is_constant(slack - at, 0)) return true;
-  return is_constant(slack + at, extent - 1);
+  if (is_constant(slack - at, 0) || is_constant(slack + at, extent - 1)) return true;
+  // t / d is inside [0, extent) exactly if t is inside [0, extent * d).
+  const auto* quotient = index.as<ir::Binary>();
+  if (quotient == nullptr || quotient->op != ir::BinaryOp::kFloorDiv) return false;
+  const auto divisor = ir::const_int(quotient->b);
+  if (!divisor) return false;
+  const arith::Linear t = arith::to_linear(quotient->a);
+  return is_constant(slack - t, 0) || is_constant(slack + t, extent * *divisor - 1);
 }
 
 ir::Expr without_inside(const ir::Expr& condition, const ir::Expr& index, int64_t extent) {

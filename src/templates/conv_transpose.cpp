@@ -14,10 +14,21 @@ namespace tenon::templates {
 
 namespace {
 
+// The window of x that columns reach beyond it on either side: stored as zeros, so that only rows need guards.
+struct Reach {
+  int64_t before, after;
+};
+
+Reach reach_of(const te::ComputeOp& op, const te::Access& x, size_t dim) {
+  const arith::Interval at = arith::interval_of(x.indices[dim], op.ranges());
+  return {std::max<int64_t>(0, -at.lo), std::max<int64_t>(0, at.hi + 1 - x.tensor.shape()[dim])};
+}
+
 struct Transposed {
   Chain chain;
   te::Tensor x, w;
   std::vector<int64_t> strides;  // per spatial dimension
+  Reach columns;
 };
 
 // The divisor of x's index in a spatial dimension.
@@ -44,73 +55,128 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
   }
   if (dag.producer(parts->x.tensor) != nullptr || dag.producer(parts->w.tensor) != nullptr)
     return std::nullopt;
-  Transposed t{*chain, parts->x.tensor, parts->w.tensor, {}};
+  Transposed t{*chain, parts->x.tensor, parts->w.tensor, {}, reach_of(op, parts->x, 3)};
   for (size_t d = 2; d < 4; ++d) t.strides.push_back(stride_of(parts->x.indices[d]));
   return t;
 }
+
+class Writer {
+ public:
+  Writer(const Transposed& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
+    out_ = m.chain.final->name();
+    acc_ = op_.name() + ".cache";
+  }
+
+  Plan run() {
+    const int64_t lanes = t_.lanes(op_.output.dtype().bytes());
+    const int64_t channels = op_.axes[1].extent;
+    columns_ = arith::ceil_div(op_.axes[3].extent, m_.strides[1]);
+    knobs() = {{"sy", m_.strides[0]},
+               {"sx", m_.strides[1]},
+               {"xo", columns_},
+               {"yo", arith::ceil_div(op_.axes[2].extent, m_.strides[0])}};
+    line("cache_write {} register", op_.name());
+    for (const te::ComputeOp* i : m_.chain.inlined) line("compute_inline {}", i->name());
+    if (m_.columns.before + m_.columns.after > 0) {
+      line("layout_pad {} 3 {} {}", m_.x.name(), m_.columns.before, m_.columns.after);
+    }
+    if (2 * channels <= lanes && columns_ >= lanes) {
+      by_columns(lanes);
+    } else {
+      by_channels();
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> f, Args&&... args) {
+    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
+  }
+  Knobs& knobs() { return plan_.knobs; }
+  std::string name(size_t d) const { return m_.chain.final->axes[d].var.name(); }
+
+  // Vectors of output channels, a register tile of columns of one parity.
+  void by_channels() {
+    const int64_t channels = op_.axes[1].extent;
+    const int64_t in = op_.reduce_axes[0].extent;
+    const int64_t v = choose_lanes(channels, op_.output.dtype().bytes(), t_);
+    const int64_t kvecs = arith::ceil_div(channels, v);
+    const RegisterTile r = choose_tile(kvecs, columns_, 1, t_);
+    const int64_t ci = std::gcd(in, t_.lanes(op_.output.dtype().bytes()));
+    knobs().insert({{"v", v},
+                    {"kvecs", kvecs},
+                    {"kb", r.kb},
+                    {"ko", arith::ceil_div(kvecs, r.kb)},
+                    {"kv", r.kb * v},
+                    {"ci", ci},
+                    {"co", in / ci},
+                    {"xn", r.xn}});
+    const std::string& x = m_.x.name();
+    const std::string& w = m_.w.name();
+    line("layout_split {} 1 [$co, $ci]\nlayout_reorder {} [0, 1, 3, 4, 2]", x, x);
+    line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
+    line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
+    for (const std::string& s : {out_, acc_}) {
+      line("layout_split {} 1 [$kvecs, $v]\nlayout_reorder {} [0, 1, 3, 4, 2]", s, s);
+    }
+    line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
+    tile_channels();
+    line("split {} c [$ci]", acc_);
+    line("reorder {} [r, s, c.0, c.1, x_0, k_0, k_1]", acc_);
+    line("unroll {} r\nunroll {} s\nunroll {} x_0", acc_, acc_, acc_);
+    line("unroll {} k_0\nvectorize {} k_1", acc_, acc_);
+  }
+
+  void tile_channels() {
+    const std::string n = name(0), k = name(1), y = name(2), x = name(3);
+    line("split {} {}_0 [$kb]\nsplit {} {} [$sy]", out_, k, out_, y);
+    line("split {} {} [$sx]\nsplit {} {}.0 [$xn] parts", out_, x, out_, x);
+    line("reorder {} [{}, {}_0.0, {}.0, {}.1, {}.1, {}.0.0, {}.0.1, {}_0.1, {}_1]", out_, n, k, y,
+         y, x, x, x, k, k);
+    line("unroll {} {}.1\nunroll {} {}.1\nunroll {} {}.0.1", out_, y, out_, x, out_, x);
+    line("unroll {} {}_0.1\nvectorize {} {}_1", out_, k, out_, k);
+    line("compute_at {} {} {}.0.0", acc_, out_, x);
+    if (balance(op_.axes[0].extent * knobs()["ko"], t_.cores) >= 0.9) {
+      line("fuse {} [{}, {}_0.0]\nparallel {} {}@{}_0.0", out_, n, k, out_, n, k);
+    } else {
+      line("reorder {} [{}, {}.0, {}_0.0]\nparallel {} {}.0", out_, n, y, k, out_, y);
+    }
+  }
+
+  // Too few output channels for a vector: vectors of columns of one parity, all channels in the tile.
+  void by_columns(int64_t v) {
+    const std::string n = name(0), k = name(1), y = name(2), x = name(3);
+    knobs()["v"] = v;
+    line("layout_reorder {} [2, 0, 3, 1]", m_.w.name());
+    line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
+    line("layout_reorder {} [0, 1, 2, 3, 5, 4]", acc_);
+    line("split {} {} [$sy]\nsplit {} {} [$sx]\nsplit {} {}.0 [$v]", out_, y, out_, x, out_, x);
+    line("reorder {} [{}, {}.0, {}.1, {}, {}.1, {}.0.0, {}.0.1]", out_, n, y, y, k, x, x, x);
+    line("unroll {} {}.1\nunroll {} {}\nunroll {} {}.1", out_, y, out_, k, out_, x);
+    line("unroll {} {}.0.0\nvectorize {} {}.0.1", out_, x, out_, x);
+    line("compute_at {} {} {}.1", acc_, out_, y);
+    line("parallel {} {}.0", out_, y);
+    line("split {} x_0 [$v]", acc_);
+    line("reorder {} [r, c, s, k, x_1, x_0.0, x_0.1]", acc_);
+    line("unroll {} r\nunroll {} s\nunroll {} k\nunroll {} x_1", acc_, acc_, acc_, acc_);
+    line("unroll {} x_0.0\nvectorize {} x_0.1", acc_, acc_);
+  }
+
+  const Transposed& m_;
+  const target::Target& t_;
+  const te::ComputeOp& op_;
+  std::string out_, acc_;
+  int64_t columns_ = 1;  // of one parity
+  Plan plan_;
+};
 
 }  // namespace
 
 std::optional<Plan> plan_conv_transpose(const te::ComputeDag& dag, const target::Target& t) {
   const auto m = match(dag);
   if (!m) return std::nullopt;
-  const te::ComputeOp& op = *m->chain.anchor;
-  const int64_t channels = op.axes[1].extent;
-  const int64_t in = op.reduce_axes[0].extent;
-  const int64_t v = choose_lanes(channels, op.output.dtype().bytes(), t);
-  const int64_t kvecs = arith::ceil_div(channels, v);
-  const int64_t sy = m->strides[0];
-  const int64_t sx = m->strides[1];
-  const int64_t columns = arith::ceil_div(op.axes[3].extent, sx);
-  const RegisterTile r = choose_tile(kvecs, columns, 1, t);
-  const int64_t ci = std::gcd(in, t.lanes(op.output.dtype().bytes()));
-
-  Plan p;
-  p.knobs = {{"v", v},
-             {"kvecs", kvecs},
-             {"kb", r.kb},
-             {"ko", arith::ceil_div(kvecs, r.kb)},
-             {"kv", r.kb * v},
-             {"ci", ci},
-             {"co", in / ci},
-             {"xn", r.xn},
-             {"sy", sy},
-             {"sx", sx},
-             {"yo", arith::ceil_div(op.axes[2].extent, sy)},
-             {"xo", columns}};
-  const auto line = [&]<class... A>(fmt::format_string<A...> f, A&&... a) {
-    p.text += fmt::format(f, std::forward<A>(a)...) + "\n";
-  };
-  const std::string out = m->chain.final->name();
-  const std::string acc = op.name() + ".cache";
-  line("cache_write {} register", op.name());
-  for (const te::ComputeOp* i : m->chain.inlined) line("compute_inline {}", i->name());
-  line("layout_split {} 1 [$co, $ci]\nlayout_reorder {} [0, 1, 3, 4, 2]", m->x.name(), m->x.name());
-  line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", m->w.name(), m->w.name());
-  line("layout_reorder {} [2, 4, 5, 0, 1, 3]", m->w.name());
-  for (const std::string& s : {out, acc}) {
-    line("layout_split {} 1 [$kvecs, $v]\nlayout_reorder {} [0, 1, 3, 4, 2]", s, s);
-  }
-  line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc, acc);
-  const auto name = [&](size_t d) { return m->chain.final->axes[d].var.name(); };
-  const std::string n = name(0), k = name(1), y = name(2), x = name(3);
-  line("split {} {}_0 [$kb]\nsplit {} {} [$sy]\nsplit {} {} [$sx]\nsplit {} {}.0 [$xn] parts", out,
-       k, out, y, out, x, out, x);
-  line("reorder {} [{}, {}_0.0, {}.0, {}.1, {}.1, {}.0.0, {}.0.1, {}_0.1, {}_1]", out, n, k, y, y,
-       x, x, x, k, k);
-  line("unroll {} {}.1\nunroll {} {}.1\nunroll {} {}.0.1", out, y, out, x, out, x);
-  line("unroll {} {}_0.1\nvectorize {} {}_1", out, k, out, k);
-  line("compute_at {} {} {}.0.0", acc, out, x);
-  if (balance(op.axes[0].extent * p.knobs["ko"], t.cores) >= 0.9) {
-    line("fuse {} [{}, {}_0.0]\nparallel {} {}@{}_0.0", out, n, k, out, n, k);
-  } else {
-    line("reorder {} [{}, {}.0, {}_0.0]\nparallel {} {}.0", out, n, y, k, out, y);
-  }
-  line("split {} c [$ci]", acc);
-  line("reorder {} [r, s, c.0, c.1, x_0, k_0, k_1]", acc);
-  line("unroll {} r\nunroll {} s\nunroll {} x_0\nunroll {} k_0\nvectorize {} k_1", acc, acc, acc,
-       acc, acc);
-  return p;
+  return Writer(*m, t).run();
 }
 
 }  // namespace tenon::templates

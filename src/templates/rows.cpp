@@ -15,6 +15,7 @@ namespace tenon::templates {
 namespace {
 
 constexpr int64_t kMaxRowBytes = 256 << 10;
+constexpr int64_t kUnrolled = 8;  // vectors of a short row
 
 // Every op is over the same leading axes and at most one more: the row.
 bool match(const te::ComputeDag& dag, size_t* outer) {
@@ -81,6 +82,7 @@ class Writer {
     plan_.knobs["v"] = v;
     line("split {} {} [$v]", stage, a.var.name());
     line("vectorize {} {}.1", stage, a.var.name());
+    if (a.extent <= kUnrolled * v) line("unroll {} {}.0", stage, a.var.name());
   }
 
   // S = sum(j): partial results in u*v lanes, then across lanes.
@@ -104,6 +106,7 @@ class Writer {
     } else {
       line("reorder {}.rf [{}.0, {}]", n, j.var.name(), lane);
       line("vectorize {}.rf {}", n, lane);
+      if (j.extent <= kUnrolled * v) line("unroll {}.rf {}.0", n, j.var.name());
     }
     factored_.push_back(n);
   }

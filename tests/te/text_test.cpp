@@ -133,7 +133,8 @@ P[n: 1, c: 2, y: 5, x: 2] = P.sum[n, c, y, x] / f32((2 - max(0, 1 - y)) * 2)
 S.max[i0: 1, i1: 2, i2: 5] = max(j: 2) P[i0, i1, i2, j]
 S.exp[i0: 1, i1: 2, i2: 5, j: 2] = exp(P[i0, i1, i2, j] - S.max[i0, i1, i2])
 S.sum[i0: 1, i1: 2, i2: 5] = sum(j: 2) S.exp[i0, i1, i2, j]
-S[i0: 1, i1: 2, i2: 5, j: 2] = S.exp[i0, i1, i2, j] / S.sum[i0, i1, i2]
+S.inverse[i0: 1, i1: 2, i2: 5] = 1.0 / S.sum[i0, i1, i2]
+S[i0: 1, i1: 2, i2: 5, j: 2] = S.exp[i0, i1, i2, j] * S.inverse[i0, i1, i2]
 output S
 )");
 }
