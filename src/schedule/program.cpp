@@ -211,7 +211,9 @@ class ProgramChecker {
       for (const LoopId l : st.leaves) {
         const ir::VarNode* v = bounds(st.id).vars[static_cast<size_t>(l)].node();
         if (!reads_along(*load, st, v)) continue;
-        if (mark(st.id, l) == Mark::kUnroll) copies *= extent(st.id, l);
+        // Copies along a reduction come one after the other.
+        const bool spatial = st.loop(l).kind == LoopKind::kSpatial;
+        if (spatial && mark(st.id, l) == Mark::kUnroll) copies *= extent(st.id, l);
         vector |= mark(st.id, l) == Mark::kVectorize;
       }
       if (vector && (held < 0 || copies < held)) held = copies;

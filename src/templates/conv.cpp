@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Direct convolution of any spatial rank. Activations are stored N C/ci spatial ci, weights K/(kb*v) C/ci kernel
 // ci kb*v (one linear stream per tile), outputs N K/v spatial v. The register tile is kb vectors of output channels
-// times a few positions of the innermost one or two spatial dimensions; padding is stored as zeros.
+// times a few positions of the innermost one or two spatial dimensions. Padding is stored as zeros beside large
+// images; for small ones the taps that fall on it are skipped: rows by the bounds of the kernel loop, columns by
+// unrolling, which takes a tile of one row.
 #include <fmt/format.h>
 
 #include <numeric>
@@ -98,7 +100,9 @@ class Writer {
       for (size_t d = 0; d < c_.rank; ++d) x_ *= op_.axes[2 + d].extent;
       y_ = 1;
     }
-    const RegisterTile r = choose_tile(kvecs, x_, y_, t_);
+    skip_ = skips_padding();
+    RegisterTile r = choose_tile(kvecs, x_, skip_ ? 1 : y_, t_);
+    if (skip_) r.yn = y_;
     const int64_t ci = std::gcd(in, t_.lanes(op_.output.dtype().bytes()));
     blocked_ = ci >= 4;
     knobs() = {{"v", v},
@@ -114,13 +118,26 @@ class Writer {
 
   Knobs& knobs() { return plan_.knobs; }
 
+  // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
+  bool skips_padding() const {
+    if (!c_.padding) return false;
+    double used = 1;
+    for (size_t d = 0; d < c_.rank; ++d) {
+      const int64_t out = op_.axes[2 + d].extent;
+      const int64_t taps = op_.reduce_axes[1 + d].extent;
+      const int64_t lost = c_.padding->before[2 + d] + c_.padding->after[2 + d];
+      used *= 1.0 - static_cast<double>(std::min(lost, taps)) / static_cast<double>(out * taps);
+    }
+    return used < 0.97 && op_.reduce_axes.back().extent <= 5 && x_ <= 64;
+  }
+
   void prepare() {
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : c_.chain.inlined) line("compute_inline {}", p->name());
   }
 
   void store_input() {
-    if (c_.padding) {
+    if (c_.padding && !skip_) {
       for (size_t d = 2; d < c_.x.rank(); ++d) {
         if (c_.padding->before[d] > 0 || c_.padding->after[d] > 0) {
           line("layout_pad {} {} {} {}", c_.x.name(), d, c_.padding->before[d],
@@ -228,6 +245,7 @@ class Writer {
     order.push_back(k + "_0");
     order.push_back(k + "_1");
     line("reorder {} [{}]", acc_, comma(order));
+    if (skip_) line("unroll {} {}", acc_, c_.kernel.back());
     const size_t tiled = std::min<size_t>(at.size(), 2);
     for (size_t d = at.size() - tiled; d < at.size(); ++d) line("unroll {} {}", acc_, at[d]);
     line("unroll {} {}_0", acc_, k);
@@ -240,6 +258,7 @@ class Writer {
   std::string out_, acc_;
   int64_t x_ = 1, y_ = 1;
   bool blocked_ = false;
+  bool skip_ = false;  // taps on padding are left out
   Plan plan_;
 };
 

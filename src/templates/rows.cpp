@@ -55,6 +55,7 @@ class Writer {
       : dag_(dag), t_(t), outer_(outer), last_(*dag.producer(dag.outputs[0])) {}
 
   Plan run() {
+    pairs_ = takes_pairs();
     for (const te::OpRef& op : dag_.ops) {
       if (op->is_reduction()) reduce(*op);
     }
@@ -63,9 +64,16 @@ class Writer {
     for (auto it = dag_.ops.rbegin(); it != dag_.ops.rend(); ++it) {
       const te::ComputeOp& op = **it;
       if (&op != &last_) attach(op.name());
-      if (op.axes.size() > outer_) vectors(op.name(), op.axes.back(), op.output.dtype());
-      if (std::find(factored_.begin(), factored_.end(), op.name()) != factored_.end())
+      if (op.axes.size() > outer_) {
+        vectors(op.name(), op.axes.back(), op.output.dtype(),
+                &op == &last_ ? inner_ : op.axes[0].var.name());
+      } else if (pairs_ && &op != &last_) {
+        line("unroll {} {}", op.name(), op.axes[0].var.name());
+      }
+      if (std::find(factored_.begin(), factored_.end(), op.name()) != factored_.end()) {
         attach(op.name() + ".rf");
+        if (pairs_) line("unroll {}.rf {}", op.name(), op.axes[0].var.name());
+      }
     }
     return std::move(plan_);
   }
@@ -76,13 +84,29 @@ class Writer {
     plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
   }
 
-  void vectors(const std::string& stage, const te::Axis& a, ir::DType type) {
+  // Two long rows at a time hide each other's latencies and share what is read for both.
+  bool takes_pairs() const {
+    if (outer_ != 1 || last_.axes[0].extent % (2 * t_.cores) != 0 || last_.axes.size() == outer_)
+      return false;
+    for (const te::OpRef& op : dag_.ops) {
+      const int64_t v = t_.lanes(op->output.dtype().bytes());
+      if (op->is_reduction() && (v < 2 || op->reduce_axes[0].extent < 16 * v)) return false;
+    }
+    return true;
+  }
+
+  void vectors(const std::string& stage, const te::Axis& a, ir::DType type,
+               const std::string& row) {
     const int64_t v = t_.lanes(type.bytes());
     if (v < 2 || a.extent < v) return;
     plan_.knobs["v"] = v;
     line("split {} {} [$v]", stage, a.var.name());
     line("vectorize {} {}.1", stage, a.var.name());
     if (a.extent <= kUnrolled * v) line("unroll {} {}.0", stage, a.var.name());
+    if (pairs_) {
+      line("reorder {} [{}.0, {}, {}.1]", stage, a.var.name(), row, a.var.name());
+      line("unroll {} {}", stage, row);
+    }
   }
 
   // S = sum(j): partial results in u*v lanes, then across lanes.
@@ -100,7 +124,8 @@ class Writer {
     line("vectorize {} {}", n, lane);
     if (u > 1) {
       line("split {}.rf {} [$v]", n, lane);
-      line("reorder {}.rf [{}.0, {}.0, {}.1]", n, j.var.name(), lane, lane);
+      const std::string row = pairs_ ? op.axes[0].var.name() + ", " : "";
+      line("reorder {}.rf [{}.0, {}{}.0, {}.1]", n, j.var.name(), row, lane, lane);
       line("unroll {}.rf {}.0", n, lane);
       line("vectorize {}.rf {}.1", n, lane);
     } else {
@@ -115,6 +140,12 @@ class Writer {
     std::vector<std::string> names;
     for (size_t d = 0; d < outer_; ++d) names.push_back(last_.axes[d].var.name());
     row_ = names[0];
+    if (pairs_) {
+      plan_.knobs["rows"] = 2;
+      line("split {} {} [$rows]", last_.name(), row_);
+      inner_ = row_ + ".1";
+      row_ += ".0";
+    }
     if (names.size() > 1) {
       line("fuse {} [{}]", last_.name(), comma(names));
       for (size_t d = 1; d < names.size(); ++d) row_ += "@" + names[d];
@@ -128,7 +159,8 @@ class Writer {
   const target::Target& t_;
   size_t outer_;
   const te::ComputeOp& last_;
-  std::string row_;
+  std::string row_, inner_;  // the loop that everything is attached to; of a pair of rows
+  bool pairs_ = false;
   std::vector<std::string> factored_;
   Plan plan_;
 };
