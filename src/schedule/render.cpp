@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // State and Illegal as text.
+#include "schedule/program.h"
 #include "schedule/state.h"
 #include "schedule/words.h"
 
@@ -16,8 +17,8 @@ std::string loop_name(const State& s, StageId stage, LoopId loop) {
   return s.stage(stage).loop_name(loop);
 }
 
-const char* mark_word(const Loop& l) {
-  switch (l.mark) {
+const char* mark_word(Mark mark, LoopKind kind) {
+  switch (mark) {
     case Mark::kParallel:
       return "parallel ";
     case Mark::kVectorize:
@@ -27,20 +28,26 @@ const char* mark_word(const Loop& l) {
     case Mark::kThread:
       return "thread ";
     case Mark::kNone:
-      return l.kind == LoopKind::kReduce ? "reduce " : "for ";
+      return kind == LoopKind::kReduce ? "reduce " : "for ";
   }
   return "";
 }
 
-void print_stage(const State& s, const Stage& st, const std::string& indent, std::string& out) {
+// `bounds` may be null: then loops are shown as declared.
+void print_stage(const State& s, const Stage& st, const Bounds* bounds, const std::string& indent,
+                 std::string& out) {
   std::string in = indent;
+  const StageBounds* own = bounds ? &bounds->stages[static_cast<size_t>(st.id)] : nullptr;
+  const std::vector<Mark> marks = own ? final_marks(s, st, *own) : std::vector<Mark>();
   for (const LoopId l : st.leaves) {
+    const auto at = static_cast<size_t>(l);
     const Loop& lp = st.loop(l);
-    out += in + mark_word(lp) + st.loop_name(l) + " in " + std::to_string(lp.extent);
+    out += in + mark_word(own ? marks[at] : lp.mark, lp.kind) + st.loop_name(l) + " in " +
+           std::to_string(own ? own->extents[at] : lp.extent);
     if (l == st.init_at) out += "  # initial value set here";
     out += "\n";
     in += "  ";
-    for (const StageId a : s.attached_to(st.id, l)) print_stage(s, s.stage(a), in, out);
+    for (const StageId a : s.attached_to(st.id, l)) print_stage(s, s.stage(a), bounds, in, out);
   }
   out += in + st.name + " = ...";
   if (st.scope != ir::Scope::kGlobal) out += "  # in " + std::string(word(st.scope));
@@ -80,9 +87,12 @@ std::string to_string(const State& s) {
     if (!st.layout.is_identity())
       out += "# " + st.name + " is stored as " + layout::to_string(st.layout) + "\n";
   }
+  const Result<Bounds> bounds = infer_bounds(s);
   for (const StageId id : s.order()) {
     const Stage& st = s.stage(id);
-    if (!st.is_input() && st.place == Place::kRoot) print_stage(s, st, "", out);
+    if (!st.is_input() && st.place == Place::kRoot) {
+      print_stage(s, st, bounds ? &*bounds : nullptr, "", out);
+    }
   }
   return out;
 }

@@ -49,7 +49,7 @@ class State {
 // "split(C, i, [16]): ..." sentences for people: holes of illegal_sentence filled with names.
 std::string render_illegal(const State& s, const Illegal& why);
 
-// The loop nest as text:
+// The loop nest as text, with the extents and marks that the program will have:
 //   parallel i.0 in 0..4
 //     C.cache at i.0 ...
 std::string to_string(const State& s);

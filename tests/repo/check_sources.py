@@ -59,7 +59,7 @@ def check_includes(root, path, name, text, layers):
         if kind == "<":
             continue
         places = [root / "src", root / "include", root / "tests", path.parent]
-        if included.startswith("bench/"):
+        if included.startswith(("bench/", "tools/")):
             places.append(root)
         if not any((place / included).is_file() for place in places):
             yield f"{name}: no such file: {included}"

@@ -10,37 +10,120 @@
 namespace tenon::testing {
 namespace {
 
-Outcome tenon(std::vector<std::string> args, const std::string& in = "") {
+using Args = std::vector<std::string>;
+
+Outcome tenon(Args args, const std::string& in = "") {
   args.insert(args.begin(), TENON_BINARY);
   return run_command(args, in);
 }
 
+std::string example(const std::string& name) { return std::string(TENON_EXAMPLES) + "/" + name; }
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+void expect_user_error(const Outcome& o, const std::string& message) {
+  EXPECT_EQ(o.exit_code, 2) << message << "\n" << o.err;
+  EXPECT_EQ(o.out, "") << message;
+  EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+  EXPECT_EQ(o.err.rfind("tenon: error: ", 0), 0U) << o.err;
+  EXPECT_TRUE(contains(o.err, message)) << o.err << "does not say: " << message;
+}
+
+// A small program that a test can spoil.
+constexpr const char* kTe =
+    "input A: f32[7, 5]\nconst B: f32[5, 19]\n"
+    "C[i: 7, j: 19] = sum(k: 5) A[i, k] * B[k, j]\noutput C\n";
+
 TEST(Cli, BadCommandLines) {
   const struct {
-    std::vector<std::string> args;
+    Args args;
     const char* message;
   } rows[] = {
       {{}, "subcommand is required"},
-      {{"compute"}, "there is no command 'compute' (commands: version"},
+      {{"compute"}, "there is no command 'compute' (commands: explain, bench, version)"},
       {{"version", "--jsno"}, "--jsno"},
       {{"version", "extra"}, "extra"},
+      {{"explain"}, "--te is required"},
+      {{"explain", "--te"}, "--te"},
+      {{"explain", "--te", "-", "--trace", "x", "--template"}, "excludes"},
+      {{"bench", "--te", "-", "--threads", "0"}, "--threads"},
+      {{"bench", "--te", "-", "--duration", "soon"}, "--duration"},
   };
   for (const auto& row : rows) {
-    const Outcome o = tenon(row.args);
-    EXPECT_EQ(o.exit_code, 2) << row.message;
-    EXPECT_EQ(o.out, "") << row.message;
-    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
-    EXPECT_EQ(o.err.rfind("tenon: error: ", 0), 0U) << o.err;
-    EXPECT_NE(o.err.find(row.message), std::string::npos) << o.err;
+    expect_user_error(tenon(row.args), row.message);
   }
 }
 
+TEST(Cli, BadFiles) {
+  const std::string matmul = example("matmul_relu.te");
+  expect_user_error(tenon({"explain", "--te", "no/such.te"}),
+                    "no/such.te: cannot be read: No such file");
+  expect_user_error(tenon({"explain", "--te", TENON_EXAMPLES}), "cannot be read");
+  expect_user_error(tenon({"explain", "--te", matmul, "--trace", "no/such.trace"}),
+                    "no/such.trace: cannot be read: No such file");
+  expect_user_error(tenon({"explain", "--te", matmul, "--trace", matmul}), "matmul_relu.te:2:1: ");
+}
+
+TEST(Cli, BadTensorExpressions) {
+  const struct {
+    const char* text;
+    const char* message;
+  } rows[] = {
+      {"", "-:"},
+      {"input A: f32[4]\nC[i: 4] = Q[i]\noutput C\n", "-:2:11: "},
+      {"input A: f32[4]\nC[i: 9] = A[i]\noutput C\n", "-:"},
+      {"input A: f99[4]\n", "-:1:10: "},
+      {"input A: f32[4]\nC[i: 4] = A[i] +\noutput C\n", "-:"},
+      {"\x01\x02\xff", "-:1:1: "},
+  };
+  for (const auto& row : rows) {
+    expect_user_error(tenon({"explain", "--te", "-"}, row.text), row.message);
+  }
+}
+
+TEST(Cli, BadTraces) {
+  const std::string te = example("matmul_relu.te");
+  const struct {
+    const char* trace;
+    const char* message;
+  } rows[] = {
+      {"splot C i [4]\n", "-:1:1: "},
+      {"# fine\nsplit C q [4]\n", "-:2:"},
+      {"split Q i [4]\n", "-:1:"},
+      {"split C i [0]\n", "-:1:1: split C i [0]: factor 0 for loop i of C"},
+      {"vectorize C k\nvectorize C k\n", "-:"},
+      {"[[\"split\",99,0,[16],false]]", "-: step 1, "},
+      {"[[\"split\"", "-"},
+      {"[[\"splot\",1]]", "splot"},
+  };
+  for (const auto& row : rows) {
+    expect_user_error(tenon({"explain", "--te", te, "--trace", "-"}, row.trace), row.message);
+  }
+}
+
+TEST(Cli, BadChoices) {
+  expect_user_error(tenon({"explain", "--te", "-", "--target", "x86-64-v9"}, kTe),
+                    "there is no target 'x86-64-v9'");
+  expect_user_error(tenon({"explain", "--te", "-", "--show", "loops,colour"}, kTe),
+                    "--show: there is nothing called 'colour' (it is one of te, trace, ");
+  expect_user_error(tenon({"explain", "--te", "-", "--show", "pass:polish"}, kTe),
+                    "there is no pass 'polish' (passes: emit_loops, ");
+  expect_user_error(tenon({"explain", "--te", "-", "--show", "pass:"}, kTe),
+                    "nothing called 'pass:'");
+#if defined(__x86_64__)
+  expect_user_error(tenon({"bench", "--te", "-", "--target", "aarch64"}, kTe),
+                    "target 'aarch64' does not run on this machine");
+#endif
+}
+
 TEST(Cli, HelpGoesToStdout) {
-  for (const std::vector<std::string>& args :
-       {std::vector<std::string>{"--help"}, {"version", "--help"}}) {
+  for (const Args& args :
+       {Args{"--help"}, {"version", "--help"}, {"explain", "--help"}, {"bench", "-h"}}) {
     const Outcome o = tenon(args);
     EXPECT_EQ(o.exit_code, 0);
-    EXPECT_NE(o.out.find("--help"), std::string::npos);
+    EXPECT_TRUE(contains(o.out, "--help"));
     EXPECT_EQ(o.err, "");
   }
 }
@@ -55,6 +138,96 @@ TEST(Cli, Version) {
   EXPECT_EQ(answer["schema"], "tenon.version/1");
   EXPECT_GE(answer["host"]["cores"].get<int>(), 1);
   EXPECT_EQ(json.err, "");
+}
+
+TEST(Explain, ShowsEachSection) {
+  const struct {
+    const char* section;
+    const char* part;
+  } rows[] = {
+      {"te", "C[i: 7, j: 19] = sum(k: 5)"},
+      {"loops", "reduce k in 5"},
+      {"ir", "for "},
+      {"pass:emit_loops", "for "},
+      {"pass:flatten", "for "},
+      {"llvm", "define"},
+      {"llvm-opt", "define"},
+      {"asm", ".globl"},
+      {"summary", "machine code: "},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = tenon({"explain", "--te", "-", "--show", row.section}, kTe);
+    EXPECT_EQ(o.exit_code, 0) << row.section << o.err;
+    EXPECT_TRUE(contains(o.out, row.part)) << row.section << ":\n" << o.out;
+    EXPECT_FALSE(contains(o.out, "== ")) << "one section needs no heading:\n" << o.out;
+  }
+}
+
+TEST(Explain, ExampleTraceKeepsItsTileInRegisters) {
+  const Outcome o = tenon({"explain", "--te", example("matmul_relu.te"), "--trace",
+                           example("matmul_relu.trace"), "--target", "x86-64-v4", "--json"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto answer = nlohmann::json::parse(o.out);
+  EXPECT_EQ(answer["schema"], "tenon.explain/1");
+  const auto& summary = answer["sections"]["summary"];
+  bool found = false;
+  for (const auto& stage : summary["stages"]) {
+    if (stage["name"] == "C.cache") {
+      found = true;
+      EXPECT_EQ(stage["place"], "inside D at j.0");
+      EXPECT_EQ(stage["storage"], "16 registers");
+      EXPECT_EQ(stage["loops"].back()["how"], "vectorised");
+      EXPECT_EQ(stage["loops"].back()["extent"], 16);
+    }
+  }
+  EXPECT_TRUE(found) << o.out;
+  EXPECT_EQ(summary["hottest_block"]["multiply_adds"], 16);
+  EXPECT_EQ(summary["code"]["spills"], 0);
+  EXPECT_EQ(summary["code"]["reloads"], 0);
+}
+
+TEST(Explain, TraceRoundTripsThroughTheCommand) {
+  const std::string te = example("matmul_relu.te");
+  const Outcome first =
+      tenon({"explain", "--te", te, "--trace", example("matmul_relu.trace"), "--show", "trace"});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  const Outcome second =
+      tenon({"explain", "--te", te, "--trace", "-", "--show", "trace"}, first.out);
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_EQ(second.out, first.out);
+}
+
+TEST(Explain, CompilesForOtherMachines) {
+  for (const char* target : {"x86-64-v2", "x86-64-v3", "aarch64"}) {
+    const Outcome o = tenon({"explain", "--te", example("matmul_relu.te"), "--template", "--target",
+                             target, "--show", "asm,summary"});
+    EXPECT_EQ(o.exit_code, 0) << target << o.err;
+    EXPECT_TRUE(contains(o.out, "machine code: ")) << target;
+  }
+}
+
+TEST(Bench, EveryExampleIsRight) {
+  for (const char* name : {"matmul_relu.te", "conv3x3.te", "softmax.te"}) {
+    const Outcome o = tenon({"bench", "--te", example(name), "--template", "--duration", "0",
+                             "--threads", "2", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << name << o.err;
+    const auto answer = nlohmann::json::parse(o.out);
+    EXPECT_EQ(answer["schema"], "tenon.bench/1");
+    EXPECT_GT(answer["time_s"]["best"].get<double>(), 0);
+    EXPECT_LT(answer["error"].get<double>(), 1e-5) << name;
+    EXPECT_EQ(answer["threads"], 2);
+  }
+}
+
+TEST(Bench, SaysWhatItMeasured) {
+  const Outcome o = tenon({"bench", "--te", "-", "--duration", "0", "--threads", "1"}, kTe);
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  for (const char* part : {"right ", "time ", "speed ", "GFLOP/s"}) {
+    EXPECT_TRUE(contains(o.out, part)) << o.out;
+  }
+  const Outcome unchecked = tenon({"bench", "--te", "-", "--duration", "0", "--no-check"}, kTe);
+  EXPECT_EQ(unchecked.exit_code, 0) << unchecked.err;
+  EXPECT_FALSE(contains(unchecked.out, "right ")) << unchecked.out;
 }
 
 }  // namespace

@@ -16,6 +16,8 @@ using Run = std::function<int()>;
 // Options must live as long as the function that reads them: share them with the returned Run.
 using AddCommand = Run (*)(CLI::App& command);
 
+Run add_bench(CLI::App& command);
+Run add_explain(CLI::App& command);
 Run add_version(CLI::App& command);
 
 }  // namespace tenon::tools

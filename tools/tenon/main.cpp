@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "command.h"
 #include "support/check.h"
+#include "tools/tenon/command.h"
 
 namespace tenon::tools {
 namespace {
@@ -17,6 +17,8 @@ struct Row {
 };
 
 constexpr Row kCommands[] = {
+    {"explain", "Show the loops, the IR, the code of a scheduled tensor expression", add_explain},
+    {"bench", "Check a scheduled tensor expression against the reference and time it", add_bench},
     {"version", "Print the version of tenon and what it knows about this machine", add_version},
 };
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "command.h"
 #include "target/target.h"
+#include "tools/tenon/command.h"
 
 namespace tenon::tools {
 namespace {

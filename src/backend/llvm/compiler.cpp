@@ -39,6 +39,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
   TENON_CHECK(target != nullptr) << error;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.MCOptions.AsmVerbose = true;  // assembly text names its spills
   std::unique_ptr<llvm::TargetMachine> machine(
       target->createTargetMachine(t.triple, t.cpu, t.features, options, llvm::Reloc::PIC_,
                                   std::nullopt, llvm::CodeGenOptLevel::Default));

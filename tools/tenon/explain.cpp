@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// tenon explain: what becomes of a tensor expression under a schedule, at any stage of the way.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "backend/backend.h"
+#include "ir/print.h"
+#include "te/text.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/program.h"
+#include "tools/tenon/summary.h"
+
+namespace tenon::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using backend::llvm_cpu::Emit;
+
+struct ExplainOptions {
+  ProgramOptions program;
+  std::vector<std::string> show = {"loops", "summary"};
+  bool json = false;
+};
+
+std::string emit_text(const Program& program, Emit kind) {
+  return backend::llvm_cpu::emit(lower_program(program), program.state.target(), kind).bytes;
+}
+
+Json to_json(const CodeCounts& counts) {
+  return {{"instructions", counts.instructions},
+          {"multiply_adds", counts.multiply_adds},
+          {"spills", counts.spills},
+          {"reloads", counts.reloads}};
+}
+
+Json to_json(const StageSummary& stage) {
+  Json loops = Json::array();
+  for (const LoopSummary& loop : stage.loops) {
+    loops.push_back({{"name", loop.name},
+                     {"extent", loop.extent},
+                     {"reduction", loop.reduction},
+                     {"how", loop.how}});
+  }
+  return {{"name", stage.name},
+          {"place", stage.place},
+          {"storage", stage.storage},
+          {"layout", stage.layout},
+          {"loops", loops}};
+}
+
+// Text sections are JSON strings; the summary is an object in JSON and text for people.
+Json show_summary(const Program& program, bool json) {
+  const std::vector<StageSummary> stages = summarize_stages(program.state);
+  const CodeSummary code = summarize_assembly(emit_text(program, Emit::kAssembly));
+  if (!json) {
+    return to_text(stages, code);
+  }
+  Json list = Json::array();
+  for (const StageSummary& stage : stages) {
+    list.push_back(to_json(stage));
+  }
+  return {{"stages", list}, {"code", to_json(code.all)}, {"hottest_block", to_json(code.hottest)}};
+}
+
+Json show_te(const Program& p, bool) { return te::to_text(p.state.dag()); }
+Json show_trace(const Program& p, bool) { return schedule::to_text(p.trace, p.initial); }
+Json show_loops(const Program& p, bool) { return schedule::to_string(p.state); }
+Json show_ir(const Program& p, bool) { return ir::to_string(lower_program(p)); }
+Json show_llvm(const Program& p, bool) { return emit_text(p, Emit::kLlvmIr); }
+Json show_llvm_opt(const Program& p, bool) { return emit_text(p, Emit::kOptimizedIr); }
+Json show_asm(const Program& p, bool) { return emit_text(p, Emit::kAssembly); }
+
+struct Section {
+  std::string_view name;
+  Json (*show)(const Program& program, bool json);
+};
+
+constexpr Section kSections[] = {
+    {"te", show_te},   {"trace", show_trace},     {"loops", show_loops},
+    {"ir", show_ir},   {"llvm", show_llvm},       {"llvm-opt", show_llvm_opt},
+    {"asm", show_asm}, {"summary", show_summary},
+};
+constexpr std::string_view kSectionNames =
+    "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, summary";
+constexpr std::string_view kPassPrefix = "pass:";
+
+Json show_section(const Program& program, const std::string& name, bool json) {
+  for (const Section& section : kSections) {
+    if (section.name == name) {
+      return section.show(program, json);
+    }
+  }
+  if (name.starts_with(kPassPrefix)) {
+    lower::RunOptions options;
+    options.stop_after = name.substr(kPassPrefix.size());
+    if (!options.stop_after.empty()) {
+      return ir::to_string(lower_program(program, options));
+    }
+  }
+  throw UserError(fmt::format("--show: there is nothing called '{}'", name),
+                  fmt::format("it is one of {}", kSectionNames));
+}
+
+int explain(const ExplainOptions& options) {
+  const Program program = load_program(options.program);
+  Json sections = Json::object();
+  for (const std::string& name : options.show) {
+    sections[name] = show_section(program, name, options.json);
+  }
+  if (options.json) {
+    const Json answer = {{"schema", "tenon.explain/1"},
+                         {"te", options.program.te_file},
+                         {"target", program.state.target().fingerprint()},
+                         {"sections", sections}};
+    fmt::print("{}\n", answer.dump(2));
+    return 0;
+  }
+  for (const auto& [name, text] : sections.items()) {
+    if (sections.size() > 1) {
+      fmt::print("== {}\n", name);
+    }
+    fmt::print("{}\n", text.get<std::string>());
+  }
+  return 0;
+}
+
+}  // namespace
+
+Run add_explain(CLI::App& command) {
+  const auto options = std::make_shared<ExplainOptions>();
+  add_program_options(command, options->program);
+  command.add_option("--show", options->show, fmt::format("Any of {}", kSectionNames))
+      ->delimiter(',')
+      ->type_name("WHAT,...")
+      ->capture_default_str();
+  command.add_flag("--json", options->json, "Print one JSON document");
+  return [options] { return explain(*options); };
+}
+
+}  // namespace tenon::tools

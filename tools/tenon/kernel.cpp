@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "support/rng.h"
+
+namespace tenon::tools {
+
+struct LoadedKernel::Memory {
+  static constexpr size_t kAlignment = 64;  // what generated code relies on
+
+  explicit Memory(int64_t size)
+      : bytes(static_cast<size_t>(size)),
+        data(std::aligned_alloc(kAlignment, (bytes + kAlignment) / kAlignment * kAlignment)) {
+    TENON_CHECK(data != nullptr) << "no memory for " << size << " bytes";
+    std::memset(data, 0xff, bytes);  // NaN in every float type: what is not written shows
+  }
+  ~Memory() { std::free(data); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  size_t bytes;
+  void* data;
+};
+
+std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<ir::Array> inputs;
+  for (const te::Input& input : dag.inputs) {
+    ir::Array array(input.tensor.dtype(), input.tensor.shape());
+    const bool is_float = input.tensor.dtype().is_float();
+    for (int64_t i = 0; i < array.elements(); ++i) {
+      array.set_double(i, is_float ? 2 * rng.unit() - 1 : static_cast<double>(rng.between(0, 1)));
+    }
+    inputs.push_back(std::move(array));
+  }
+  return inputs;
+}
+
+LoadedKernel::LoadedKernel(const Program& program, const std::vector<ir::Array>& inputs)
+    : state_(program.state) {
+  const target::Target& target = state_.target();
+  if (!target::runs_here(target)) {
+    throw UserError(fmt::format("target '{}' does not run on this machine", target.name),
+                    "explain shows its code");
+  }
+  const auto start = std::chrono::steady_clock::now();
+  kernel_ = backend::llvm_cpu::jit(lower_program(program), target);
+  compile_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const std::vector<ir::Array> packed = lower::pack_inputs(state_, inputs);
+  num_inputs_ = packed.size();
+  for (const ir::Array& array : packed) {
+    params_.push_back(std::make_unique<Memory>(array.bytes()));
+    std::memcpy(params_.back()->data, array.data(), static_cast<size_t>(array.bytes()));
+  }
+  for (const ir::Array& array : lower::make_outputs(state_)) {
+    params_.push_back(std::make_unique<Memory>(array.bytes()));
+  }
+  for (const auto& memory : params_) {
+    pointers_.push_back(memory->data);
+  }
+  workspace_ = std::make_unique<Memory>(kernel_->workspace_bytes());
+}
+
+LoadedKernel::~LoadedKernel() = default;
+
+void LoadedKernel::run(const tenon_runtime* runtime) const {
+  kernel_->entry()(pointers_.data(), workspace_->data, runtime);
+}
+
+std::vector<ir::Array> LoadedKernel::outputs() const {
+  std::vector<ir::Array> stored = lower::make_outputs(state_);
+  for (size_t i = 0; i < stored.size(); ++i) {
+    const Memory& memory = *params_[num_inputs_ + i];
+    std::memcpy(stored[i].data(), memory.data, memory.bytes);
+  }
+  return lower::unpack_outputs(state_, stored);
+}
+
+double relative_error(const std::vector<ir::Array>& got, const std::vector<ir::Array>& reference) {
+  double difference = 0;
+  double largest = 0;
+  for (size_t o = 0; o < reference.size(); ++o) {
+    for (int64_t i = 0; i < reference[o].elements(); ++i) {
+      const double expected = reference[o].get_double(i);
+      const double delta = std::abs(got[o].get_double(i) - expected);
+      difference = std::isnan(delta) ? INFINITY : std::max(difference, delta);
+      largest = std::max(largest, std::abs(expected));
+    }
+  }
+  return largest > 0 ? difference / largest : difference;
+}
+
+namespace {
+
+double epsilon_of(ir::DType type) {
+  if (!type.is_float()) {
+    return 0;
+  }
+  const int mantissa_bits = type == ir::kF64   ? 52
+                            : type == ir::kF32 ? 23
+                            : type == ir::kF16 ? 10
+                                               : 7;
+  return std::ldexp(1.0, -mantissa_bits);
+}
+
+}  // namespace
+
+double tolerance(const te::ComputeDag& dag) {
+  double longest = 1;
+  double epsilon = 0;
+  for (const te::OpRef& op : dag.ops) {
+    double length = 1;
+    for (const te::Axis& axis : op->reduce_axes) {
+      length *= static_cast<double>(axis.extent);
+    }
+    longest = std::max(longest, length);
+    epsilon = std::max(epsilon, epsilon_of(op->output.dtype()));
+  }
+  return 16 * epsilon * std::sqrt(longest);
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// A compiled program with its arguments in memory, ready to run as often as wanted.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "tools/tenon/program.h"
+
+namespace tenon::tools {
+
+// One array per input of the dag: floats uniform in [-1, 1), integers 0 or 1 so that they are valid indices.
+std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed);
+
+class LoadedKernel {
+ public:
+  // Compiles for this machine; throws UserError if the program's target does not run here.
+  LoadedKernel(const Program& program, const std::vector<ir::Array>& inputs);
+  ~LoadedKernel();
+
+  void run(const tenon_runtime* runtime) const;
+  std::vector<ir::Array> outputs() const;  // logical, of the last run
+  double compile_s() const { return compile_s_; }
+
+ private:
+  struct Memory;
+  const schedule::State state_;
+  std::unique_ptr<backend::Kernel> kernel_;
+  std::vector<std::unique_ptr<Memory>> params_;
+  std::unique_ptr<Memory> workspace_;
+  std::vector<void*> pointers_;
+  size_t num_inputs_ = 0;
+  double compile_s_ = 0;
+};
+
+// Largest difference over all outputs, divided by the largest value of the reference.
+double relative_error(const std::vector<ir::Array>& got, const std::vector<ir::Array>& reference);
+
+// What rounding can explain when sums of `dag`'s length are taken in another order or with fused
+// multiply-adds; a misplaced element gives far more.
+double tolerance(const te::ComputeDag& dag);
+
+}  // namespace tenon::tools

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/program.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "te/text.h"
+#include "templates/template.h"
+#include "tools/tenon/files.h"
+
+namespace tenon::tools {
+namespace {
+
+schedule::Trace read_trace(const std::string& file, const schedule::State& initial) {
+  const std::string text = read_text(file);
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  const bool is_json = first != std::string::npos && text[first] == '[';
+  return is_json ? schedule::trace_from_json(text) : schedule::parse_trace(text, initial, file);
+}
+
+schedule::State apply_trace(const std::string& file, const schedule::State& initial,
+                            const schedule::Trace& trace) {
+  schedule::Replayed replayed = schedule::replay_steps(initial, trace);
+  if (replayed.refusal) {
+    const schedule::Refusal& refusal = *replayed.refusal;
+    throw UserError(file, 0, 0,
+                    fmt::format("step {}, {}: {}", refusal.step + 1,
+                                schedule::to_text(trace[refusal.step], replayed.state),
+                                schedule::render_illegal(replayed.state, refusal.why)));
+  }
+  return std::move(replayed.state);
+}
+
+}  // namespace
+
+void add_program_options(CLI::App& command, ProgramOptions& options) {
+  command.add_option("--te", options.te_file, "Tensor expression to work on ('-': standard input)")
+      ->required()
+      ->type_name("FILE");
+  CLI::Option* trace =
+      command.add_option("--trace", options.trace_file, "Schedule: steps as text or JSON")
+          ->type_name("FILE");
+  command
+      .add_flag("--template", options.use_template, "Schedule: the default one for this operator")
+      ->excludes(trace);
+  command.add_option("--target", options.target, "host, x86-64-v3, aarch64, ... [key=value ...]")
+      ->capture_default_str()
+      ->type_name("TARGET");
+}
+
+Program load_program(const ProgramOptions& options) {
+  const auto target = std::make_shared<const target::Target>(target::parse_target(options.target));
+  const auto dag = std::make_shared<const te::ComputeDag>(
+      te::parse(read_text(options.te_file), options.te_file));
+  const schedule::State initial(dag, target);
+  schedule::Trace trace;
+  if (!options.trace_file.empty()) {
+    trace = read_trace(options.trace_file, initial);
+  } else if (options.use_template) {
+    trace = templates::choose(initial).trace;
+  }
+  const std::string origin = options.use_template ? "template" : options.trace_file;
+  schedule::State state = apply_trace(origin, initial, trace);
+  return {options.te_file, initial, std::move(trace), std::move(state)};
+}
+
+ir::Function lower_program(const Program& program, const lower::RunOptions& options) {
+  Result<ir::Function> function = lower::lower(program.state, options);
+  if (!function) {
+    throw UserError(program.name, 0, 0,
+                    schedule::render_illegal(program.state, function.illegal()));
+  }
+  return *std::move(function);
+}
+
+}  // namespace tenon::tools
