@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/trace.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "support/hash.h"
@@ -26,28 +30,45 @@ struct ToJson {
   }
 };
 
+// Lists and objects by their kind alone: they may be of any size and depth.
+std::string describe(const json& j) {
+  return j.is_structured() ? std::string(j.is_array() ? "a list" : "an object") : j.dump();
+}
+
 struct FromJson {
-  static void read(const json& j, StageRef& v) { v.id = j.get<int32_t>(); }
-  static void read(const json& j, LoopRef& v) { v.id = j.get<int32_t>(); }
-  static void read(const json& j, int64_t& v) { v = j.get<int64_t>(); }
-  static void read(const json& j, bool& v) { v = j.get<bool>(); }
-  static void read(const json& j, ir::Scope& v) { v = static_cast<ir::Scope>(checked(j, 3)); }
-  static void read(const json& j, ir::ThreadTag& v) {
-    v = static_cast<ir::ThreadTag>(checked(j, 7));
+  std::string what;  // "split: factors"
+
+  static constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
+  void read(const json& j, StageRef& v) { v.id = static_cast<int32_t>(number(j, -1, kMaxId)); }
+  void read(const json& j, LoopRef& v) { v.id = static_cast<int32_t>(number(j, -1, kMaxId)); }
+  void read(const json& j, int64_t& v) {
+    v = number(j, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
   }
+  void read(const json& j, bool& v) {
+    if (!j.is_boolean()) fail("true or false is expected, not " + describe(j));
+    v = j.get<bool>();
+  }
+  void read(const json& j, ir::Scope& v) { v = static_cast<ir::Scope>(number(j, 0, 3)); }
+  void read(const json& j, ir::ThreadTag& v) { v = static_cast<ir::ThreadTag>(number(j, 0, 7)); }
   template <class T>
-  static void read(const json& j, std::vector<T>& v) {
-    if (!j.is_array()) throw UserError("a list is expected, not " + j.dump());
+  void read(const json& j, std::vector<T>& v) {
+    if (!j.is_array()) fail("a list is expected, not " + describe(j));
     for (const json& x : j) {
       v.emplace_back();
       read(x, v.back());
     }
   }
-  static int checked(const json& j, int limit) {
-    const int v = j.get<int>();
-    if (v < 0 || v > limit)
-      throw UserError("value " + std::to_string(v) + " is not in 0.." + std::to_string(limit));
-    return v;
+
+ private:
+  [[noreturn]] void fail(const std::string& why) const { throw UserError(what + ": " + why); }
+  int64_t number(const json& j, int64_t lo, int64_t hi) const {
+    if (!j.is_number_integer()) fail("a whole number is expected, not " + describe(j));
+    const bool fits = !j.is_number_unsigned() ||
+                      j.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
+    if (!fits || j.get<int64_t>() < lo || j.get<int64_t>() > hi) {
+      fail(fmt::format("{} is not in {}..{}", j.dump(), lo, hi));
+    }
+    return j.get<int64_t>();
   }
 };
 
@@ -60,9 +81,25 @@ void with_primitive(Variant& step, Fn&& fn) {
       step);
 }
 
+json parse_json(const std::string& text) {
+  try {
+    return json::parse(text);
+  } catch (const json::parse_error& e) {
+    const size_t at = std::min(e.byte == 0 ? 0 : e.byte - 1, text.size());
+    const size_t line = static_cast<size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+    const size_t start = line == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    throw UserError("trace", static_cast<int>(line) + 1, static_cast<int>(at - start) + 1,
+                    "this is not JSON");
+  } catch (const json::exception&) {
+    throw UserError("a number in the trace is too large");
+  }
+}
+
 Step step_from_json(const json& j) {
   if (!j.is_array() || j.empty() || !j[0].is_string()) {
-    throw UserError("a step is a list that starts with the name of a primitive, not " + j.dump());
+    throw UserError("a step is a list that starts with the name of a primitive, not " +
+                    describe(j));
   }
   const PrimitiveRow* row = find_primitive(j[0].get<std::string>());
   if (row == nullptr) throw UserError("unknown primitive " + j[0].dump());
@@ -74,7 +111,9 @@ Step step_from_json(const json& j) {
                       std::to_string(j.size() - 1));
     }
     size_t i = 1;
-    for_each_field(p, [&](const auto&, auto& v) { FromJson::read(j[i++], v); });
+    for_each_field(p, [&](const auto& f, auto& v) {
+      FromJson{fmt::format("{}: {}", row->name, f.name)}.read(j[i++], v);
+    });
   });
   return step;
 }
@@ -122,15 +161,17 @@ std::string to_json(const Trace& trace) {
 }
 
 Trace trace_from_json(const std::string& text) {
-  try {
-    const json j = json::parse(text);
-    if (!j.is_array()) throw UserError("a trace is a list of steps");
-    Trace trace;
-    for (const json& s : j) trace.push_back(step_from_json(s));
-    return trace;
-  } catch (const json::exception& e) {
-    throw UserError(std::string("not a trace: ") + e.what());
+  const json j = parse_json(text);
+  if (!j.is_array()) throw UserError("a trace is a list of steps, not " + describe(j));
+  Trace trace;
+  for (const json& s : j) {
+    try {
+      trace.push_back(step_from_json(s));
+    } catch (const UserError& e) {
+      throw UserError(fmt::format("step {}: {}", trace.size() + 1, e.what()));
+    }
   }
+  return trace;
 }
 
 }  // namespace tenon::schedule

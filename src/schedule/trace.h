@@ -7,7 +7,8 @@
 //       split C j [16]
 //       vectorize C j.1
 //
-// In text, arguments stand in the order of the primitive's fields; `#` starts a comment.
+// In text, arguments stand in the order of the primitive's fields; `#` starts a comment; `%4` is the stage or loop
+// with id 4, written where a name would not be read back (it has a space in it, or two loops share it).
 #pragma once
 
 #include <string>
@@ -44,6 +45,9 @@ Trace trace_from_json(const std::string& json);  // throws UserError
 std::string to_text(const Trace& trace, const State& initial);
 // Throws UserError with line and column: unknown primitive, stage or loop, wrong argument, refused step.
 Trace parse_trace(const std::string& text, const State& initial, const std::string& file = "trace");
+
+// One line of text as a step of `s`, not checked; throws UserError like parse_trace.
+Step parse_step(const std::string& line, const State& s);
 
 // "split C j [16]" for one step before it is applied to `s`.
 std::string to_text(const Step& step, const State& s);

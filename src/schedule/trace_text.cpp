@@ -8,6 +8,14 @@ namespace tenon::schedule {
 
 namespace {
 
+constexpr std::string_view kBlank = " \t\r\n,";
+constexpr std::string_view kEndsWord = " \t\r\n,[]#";
+
+// True if the tokenizer gives this name back as one word.
+bool is_word(std::string_view name) {
+  return !name.empty() && name[0] != '%' && name.find_first_of(kEndsWord) == std::string_view::npos;
+}
+
 // ---- printing --------------------------------------------------------------------------------
 
 class Printer {
@@ -44,13 +52,15 @@ class Printer {
     for (const T& x : v) out += (out.empty() ? "" : ", ") + one(x);
     word_("[" + out + "]");
   }
+  static std::string by_id(int32_t id) { return "%" + std::to_string(id); }
   std::string stage_name(StageId id) const {
-    return s_.has(StageRef{id}) ? s_.stage(id).name : "stage" + std::to_string(id);
+    if (!s_.has(StageRef{id}) || !is_word(s_.stage(id).name)) return by_id(id);
+    return s_.stage(id).name;
   }
   std::string loop_name(LoopRef l) const {
-    if (!s_.has(StageRef{stage_}) || !s_.stage(stage_).has_loop(l.id))
-      return "loop" + std::to_string(l.id);
-    return s_.stage(stage_).loop_name(l.id);
+    if (!s_.has(StageRef{stage_}) || !s_.stage(stage_).has_loop(l.id)) return by_id(l.id);
+    const std::string name = s_.stage(stage_).loop_name(l.id);
+    return is_word(name) && s_.stage(stage_).find_loop(name) == l.id ? name : by_id(l.id);
   }
 
   const State& s_;
@@ -69,15 +79,13 @@ std::vector<Token> tokenize(std::string_view line) {
   size_t i = 0;
   while (i < line.size() && line[i] != '#') {
     const char c = line[i];
-    if (c == ' ' || c == '\t' || c == ',' || c == '\r') {
+    if (kBlank.find(c) != std::string_view::npos) {
       ++i;
       continue;
     }
     const size_t start = i++;
     if (c != '[' && c != ']') {
-      while (i < line.size() &&
-             std::string_view(" \t,\r[]#").find(line[i]) == std::string_view::npos)
-        ++i;
+      while (i < line.size() && kEndsWord.find(line[i]) == std::string_view::npos) ++i;
     }
     out.push_back({line.substr(start, i - start), static_cast<int>(start) + 1});
   }
@@ -131,18 +139,35 @@ class LineParser {
     return tokens_[next_++];
   }
 
+  // The number in %4; nothing for a name.
+  std::optional<int32_t> id_of(const Token& t) const {
+    if (t.text[0] != '%') return std::nullopt;
+    int32_t id = 0;
+    const char* end = t.text.data() + t.text.size();
+    const auto [p, ec] = std::from_chars(t.text.data() + 1, end, id);
+    if (ec != std::errc() || p != end || id < 0) {
+      fail(t, "an id is expected after %, not '" + std::string(t.text.substr(1)) + "'");
+    }
+    return id;
+  }
   void read(const char* name, StageRef& v) {
-    const Token& t = take(name);
-    v.id = s_.find(t.text);
-    if (v.id < 0) {
+    v = stage(take(name));
+    stage_ = v.id;
+  }
+  StageRef stage(const Token& t) const {
+    if (const auto id = id_of(t)) return {*id};
+    const StageId id = s_.find(t.text);
+    if (id < 0) {
       std::string names;
-      for (const StageId id : s_.order()) names += (names.empty() ? "" : ", ") + s_.stage(id).name;
+      for (const StageId o : s_.order()) names += (names.empty() ? "" : ", ") + s_.stage(o).name;
       fail(t, "there is no stage '" + std::string(t.text) + "'", "stages: " + names);
     }
-    stage_ = v.id;
+    return {id};
   }
   void read(const char* name, LoopRef& v) { v = loop(take(name)); }
   LoopRef loop(const Token& t) const {
+    if (const auto id = id_of(t)) return {*id};
+    if (!s_.has(StageRef{stage_})) fail(t, "there is no stage %" + std::to_string(stage_));
     const Stage& st = s_.stage(stage_);
     const LoopId id = st.find_loop(t.text);
     if (id < 0) {
@@ -156,6 +181,9 @@ class LineParser {
   int64_t number(const Token& t) const {
     int64_t v = 0;
     const auto [p, ec] = std::from_chars(t.text.data(), t.text.data() + t.text.size(), v);
+    if (ec == std::errc::result_out_of_range) {
+      fail(t, std::string(t.text) + " does not fit into 64 bits");
+    }
     if (ec != std::errc() || p != t.text.data() + t.text.size()) {
       fail(t, "a number is expected, not '" + std::string(t.text) + "'");
     }
@@ -191,15 +219,14 @@ class LineParser {
       } else if constexpr (std::is_same_v<T, LoopRef>) {
         v.push_back(loop(t));
       } else {
-        v.push_back({s_.find(t.text)});
-        if (v.back().id < 0) fail(t, "there is no stage '" + std::string(t.text) + "'");
+        v.push_back(stage(t));
       }
     }
   }
 
   const State& s_;
   std::vector<Token> tokens_;
-  const std::string& file_;
+  const std::string file_;
   int line_;
   int end_column_;
   size_t next_ = 0;
@@ -238,6 +265,12 @@ std::string to_text(const Trace& trace, const State& initial) {
     schedule::apply(step, s);
   }
   return out;
+}
+
+Step parse_step(const std::string& line, const State& s) {
+  auto tokens = tokenize(line);
+  if (tokens.empty()) throw UserError("trace", 1, 1, "a step is expected");
+  return LineParser(s, std::move(tokens), "trace", 1, line.size()).parse();
 }
 
 Trace parse_trace(const std::string& text, const State& initial, const std::string& file) {
