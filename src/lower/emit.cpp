@@ -34,15 +34,27 @@ ir::ForKind for_kind(Mark m) {
   return ir::ForKind::kSerial;
 }
 
+// Integer division by zero and shifts by too much.
+bool may_be_undefined(const ir::Binary& b) {
+  switch (b.op) {
+    case ir::BinaryOp::kDiv:
+    case ir::BinaryOp::kFloorDiv:
+    case ir::BinaryOp::kFloorMod:
+      return b.dtype.is_int() && ir::const_int(b.b).value_or(0) == 0;
+    case ir::BinaryOp::kShl:
+    case ir::BinaryOp::kShr:
+      return !ir::const_int(b.b);
+    default:
+      return false;
+  }
+}
+
 // Padding may be computed and ignored when that cannot fault: accesses stay inside their buffers.
 bool is_safe_on_padding(const te::ComputeOp& op) {
   const arith::Ranges ranges = op.ranges();
   bool safe = true;
   ir::visit(op.body, [&](const ir::Expr& e) {
-    if (const auto* b = e.as<ir::Binary>();
-        b != nullptr && b->op == ir::BinaryOp::kDiv && b->dtype.is_int()) {
-      safe = false;
-    }
+    if (const auto* b = e.as<ir::Binary>()) safe = safe && !may_be_undefined(*b);
     const auto* l = e.as<ir::Load>();
     if (l == nullptr) return;
     for (size_t d = 0; d < l->indices.size(); ++d) {
@@ -98,10 +110,9 @@ class Emitter {
     if (st.is_input() || st.place == Place::kInlined) return st.buffer;
     std::vector<int64_t> shape;
     for (const auto& a : bounds(st.id).axes) shape.push_back(a.extent);
-    if (st.align_dim < 0) {
-      return st.place == Place::kAt ? ir::Buffer::make(st.name, st.buffer.dtype(), shape, st.scope)
-                                    : st.buffer;
-    }
+    const ir::Scope scope = st.place == Place::kAt ? st.scope : ir::Scope::kGlobal;
+    if (st.output) return st.buffer;
+    if (st.align_dim < 0) return ir::Buffer::make(st.name, st.buffer.dtype(), shape, scope);
     std::vector<int64_t> strides = ir::row_major_strides(shape);
     for (size_t d = static_cast<size_t>(st.align_dim) + 1; d-- > 0;) {
       const int64_t dense = strides[d + 1] * shape[d + 1];
@@ -110,7 +121,6 @@ class Emitter {
                               : 0;
       strides[d] = dense + gap;
     }
-    const ir::Scope scope = st.place == Place::kAt ? st.scope : ir::Scope::kGlobal;
     return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides, scope);
   }
 
@@ -123,19 +133,7 @@ class Emitter {
                                               : ir::zero_of(body.dtype());
       body = ir::select(st.holds, body, rest);
     }
-    return localize(ir::substitute(body, axis_map(st)));
-  }
-
-  ir::VarMap axis_map(const Stage& st) const {
-    const StageBounds& sb = bounds(st.id);
-    ir::VarMap map;
-    const size_t rank = st.op->axes.size();
-    for (size_t d = 0; d < rank; ++d)
-      map[st.op->axes[d].var.node()] = sb.axes[d].min + sb.values[d];
-    for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
-      map[st.op->reduce_axes[d].var.node()] = sb.values[rank + d];
-    }
-    return map;
+    return localize(ir::substitute(body, axis_values(st, bounds(st.id))));
   }
 
   ir::Expr localize(const ir::Expr& body) const {
@@ -237,7 +235,7 @@ class Emitter {
       at[sb.vars[static_cast<size_t>(st.leaves[i])].node()] = ir::Expr(0);
     }
     ir::Stmt out = ir::no_op();
-    const ir::Expr body = localize(ir::substitute(st.op->body, axis_map(st)));
+    const ir::Expr body = localize(ir::substitute(st.op->body, axis_values(st, sb)));
     ir::visit(body, [&](const ir::Expr& e) {
       const auto* l = e.as<ir::Load>();
       if (l == nullptr || !l->buffer.same_as(buffer(p.tensor)) || !ir::is_no_op(out)) return;

@@ -6,7 +6,6 @@
 #include "arith/linear.h"
 #include "arith/simplify.h"
 #include "ir/build.h"
-#include "ir/visit.h"
 #include "schedule/region.h"
 
 namespace tenon::schedule {
@@ -145,6 +144,18 @@ void guard_axes(const Stage& st, StageBounds& sb, const std::vector<ShortPart>& 
 }
 
 }  // namespace
+
+ir::VarMap axis_values(const Stage& st, const StageBounds& sb) {
+  ir::VarMap map;
+  const size_t rank = st.op->axes.size();
+  for (size_t d = 0; d < rank; ++d) {
+    map[st.op->axes[d].var.node()] = sb.axes[d].min + sb.values[d];
+  }
+  for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
+    map[st.op->reduce_axes[d].var.node()] = sb.values[rank + d];
+  }
+  return map;
+}
 
 StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges) {
   StageBounds sb;

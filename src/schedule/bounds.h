@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "arith/interval.h"
+#include "ir/visit.h"
 #include "schedule/state.h"
 
 namespace tenon::schedule {
@@ -38,6 +39,9 @@ struct Bounds {
 };
 
 Result<Bounds> infer_bounds(const State& s);
+
+// What each axis of the stage's op stands for, over loop variables.
+ir::VarMap axis_values(const Stage& st, const StageBounds& sb);
 
 // Bounds of a stage as if it computed all of its tensor; binds its variables in `ranges`.
 StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/layout_rewrite.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "arith/linear.h"
@@ -9,6 +11,7 @@
 #include "ir/visit.h"
 #include "schedule/pad_guards.h"
 #include "schedule/rewrite.h"
+#include "schedule/rules.h"
 
 namespace tenon::schedule {
 
@@ -70,9 +73,18 @@ std::optional<std::vector<ir::Expr>> new_indices(const layout::Layout& one, cons
   return out;
 }
 
-std::vector<std::string> new_names(const std::vector<te::Axis>& axes, const LayoutStep& step) {
+// Names for the axes after `step`; what it makes new is named after its origin, by a name not yet taken.
+std::vector<std::string> new_names(const te::ComputeOp& op, const LayoutStep& step) {
   std::vector<std::string> names;
-  for (const te::Axis& a : axes) names.push_back(a.var.name());
+  for (const te::Axis& a : op.axes) names.push_back(a.var.name());
+  const auto fresh = [&](std::string name) {
+    const auto is = [&](const te::Axis& a) { return a.var.name() == name; };
+    while (std::any_of(op.axes.begin(), op.axes.end(), is) ||
+           std::any_of(op.reduce_axes.begin(), op.reduce_axes.end(), is)) {
+      name += "_";
+    }
+    return name;
+  };
   const size_t d = static_cast<size_t>(step.dim);
   const auto at = names.begin() + step.dim;
   switch (step.op) {
@@ -84,7 +96,7 @@ std::vector<std::string> new_names(const std::vector<te::Axis>& axes, const Layo
     case LayoutOp::kSplit: {
       std::vector<std::string> parts;
       for (size_t j = 0; j < step.args.size(); ++j)
-        parts.push_back(names[d] + "_" + std::to_string(j));
+        parts.push_back(fresh(names[d] + "_" + std::to_string(j)));
       names.insert(names.erase(at), parts.begin(), parts.end());
       return names;
     }
@@ -92,13 +104,13 @@ std::vector<std::string> new_names(const std::vector<te::Axis>& axes, const Layo
       std::string joined = names[d];
       for (int64_t j = 1; j < step.args[0]; ++j) joined += "_" + names[d + static_cast<size_t>(j)];
       names.erase(at, at + step.args[0]);
-      names.insert(names.begin() + step.dim, joined);
+      names.insert(names.begin() + step.dim, fresh(joined));
       return names;
     }
     case LayoutOp::kUnfold: {
       const std::string base = names[d];
-      *at = base + "_t";
-      names.insert(names.begin() + step.dim + 1, base + "_b");
+      *at = fresh(base + "_t");
+      names.insert(names.begin() + step.dim + 1, fresh(base + "_b"));
       return names;
     }
     case LayoutOp::kPad:
@@ -114,7 +126,7 @@ void rebuild_writer(Stage& st, const layout::Layout& one, const LayoutStep& step
   op->output = st.buffer;
   op->axes.clear();
   std::vector<ir::Expr> storage;
-  const auto names = new_names(st.op->axes, step);
+  const auto names = new_names(*st.op, step);
   for (size_t d = 0; d < names.size(); ++d) {
     op->axes.push_back({ir::Var(names[d]), one.storage_shape()[d]});
     storage.push_back(op->axes.back().var);
@@ -158,17 +170,16 @@ Result<void> check_layout(const State& s, StageRef stage, const LayoutStep& step
   const Stage& st = s[stage];
   if (st.place == Place::kInlined) return Illegal{.code = IllegalCode::kInlined, .stage = stage.id};
   if (st.stored_in >= 0) return Illegal{.code = IllegalCode::kNotStored, .stage = stage.id};
-  if (!st.is_input() && (st.loops_touched() || st.init_at >= 0)) {
+  if (st.loops_touched() || st.align_dim >= 0) {
     return Illegal{.code = IllegalCode::kLoopsTransformed, .stage = stage.id};
   }
+  TENON_TRY(check_hosts_nothing(s, stage));
   if (step.op != LayoutOp::kReorder &&
       (step.dim < 0 || step.dim >= static_cast<int64_t>(st.buffer.rank()))) {
     return Illegal{.code = IllegalCode::kNoSuchDim, .stage = stage.id, .value = step.dim};
   }
-  if (!st.layout.why_not(step).empty() || st.align_dim >= 0) {
-    return Illegal{.code = IllegalCode::kBadLayout,
-                   .stage = stage.id,
-                   .value = step.args.empty() ? step.dim : step.args[0]};
+  if (!st.layout.why_not(step).empty()) {
+    return Illegal{.code = IllegalCode::kBadLayout, .stage = stage.id};
   }
   const layout::Layout next = st.layout.then(step);
   const bool grows =
@@ -176,7 +187,7 @@ Result<void> check_layout(const State& s, StageRef stage, const LayoutStep& step
   if (grows && next.growth() > kMaxGrowth && next.growth() > st.layout.growth()) {
     return Illegal{.code = IllegalCode::kLayoutGrowth,
                    .stage = stage.id,
-                   .value = static_cast<int64_t>(next.growth()),
+                   .value = static_cast<int64_t>(std::ceil(next.growth())),
                    .limit = static_cast<int64_t>(kMaxGrowth)};
   }
   if (!st.is_input() && st.op->is_reduction()) {

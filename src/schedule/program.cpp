@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "arith/simplify.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 #include "schedule/rules.h"
 
@@ -62,27 +64,38 @@ class ProgramChecker {
   }
   int64_t extent(StageId id, LoopId l) const { return bounds(id).extents[static_cast<size_t>(l)]; }
 
-  int64_t copies_of(StageId id, size_t up_to) const {
-    const Stage& st = s_.stage(id);
-    int64_t copies = 1;
-    for (size_t i = 0; i < up_to; ++i) {
-      if (mark(id, st.leaves[i]) == Mark::kUnroll) copies *= extent(id, st.leaves[i]);
+  struct LoopOf {
+    StageId stage;
+    LoopId loop;
+  };
+
+  // The loops around the body of a stage, those of its hosts included, innermost first.
+  std::vector<LoopOf> loops_around(const Stage& st) const {
+    std::vector<LoopOf> out;
+    const Stage* at = &st;
+    size_t depth = st.leaves.size();
+    for (;;) {
+      while (depth > 0) out.push_back({at->id, at->leaves[--depth]});
+      if (at->place != Place::kAt) return out;
+      const Stage& host = s_.stage(at->at_stage);
+      depth = static_cast<size_t>(host.position(at->at_loop)) + 1;
+      at = &host;
     }
-    if (st.place == Place::kAt) {
-      const Stage& host = s_.stage(st.at_stage);
-      copies *= copies_of(host.id, static_cast<size_t>(host.position(st.at_loop)) + 1);
-    }
-    return copies;
   }
 
   Result<void> check_copies(const Stage& st) const {
-    const int64_t copies = copies_of(st.id, st.leaves.size());
-    if (copies <= kMaxCopies) return {};
-    return Illegal{.code = IllegalCode::kUnrollTooLarge,
-                   .stage = st.id,
-                   .loop = st.leaves[0],
-                   .value = copies,
-                   .limit = kMaxCopies};
+    int64_t copies = 1;
+    for (const LoopOf& l : loops_around(st)) {
+      if (mark(l.stage, l.loop) != Mark::kUnroll) continue;
+      copies *= extent(l.stage, l.loop);
+      if (copies <= kMaxCopies) continue;
+      return Illegal{.code = IllegalCode::kUnrollTooLarge,
+                     .stage = l.stage,
+                     .loop = l.loop,
+                     .value = copies,
+                     .limit = kMaxCopies};
+    }
+    return {};
   }
 
   Result<void> check_lanes(const Stage& st) const {
@@ -115,8 +128,7 @@ class ProgramChecker {
 
   Result<void> check_registers(const Stage& st) const {
     if (st.place != Place::kAt) {
-      return Illegal{
-          .code = IllegalCode::kBadScope, .stage = st.id, .value = static_cast<int64_t>(st.scope)};
+      return Illegal{.code = IllegalCode::kRegisterRoot, .stage = st.id};
     }
     for (const LoopId l : st.leaves) {
       if (st.loop(l).kind == LoopKind::kSpatial && extent(st.id, l) > 1 &&
@@ -136,43 +148,43 @@ class ProgramChecker {
     return {};
   }
 
-  // Loops of a reader inside the attachment that index the tile must have constant values.
+  // Loops around a reader that index the tile must have constant values, and none between the two is parallel.
   Result<void> check_reader(const Stage& st, const Stage& reader) const {
-    const int from = reader.id == st.at_stage ? reader.position(st.at_loop) + 1 : 0;
-    for (size_t i = static_cast<size_t>(from); i < reader.leaves.size(); ++i) {
-      const LoopId l = reader.leaves[i];
-      if (mark(reader.id, l) == Mark::kParallel) {
-        return Illegal{.code = IllegalCode::kBadScope,
-                       .stage = st.id,
-                       .loop = l,
-                       .value = static_cast<int64_t>(st.scope)};
-      }
-      if (extent(reader.id, l) > 1 && !is_register_mark(mark(reader.id, l)) &&
-          indexes(reader, l, st)) {
+    const std::vector<ir::Expr> indices = tile_indices(st, reader);
+    bool inside = true;
+    for (const LoopOf& l : loops_around(reader)) {
+      inside = inside && !(l.stage == st.at_stage && l.loop == st.at_loop);
+      const Mark m = mark(l.stage, l.loop);
+      if (inside && m == Mark::kParallel) {
         return Illegal{
-            .code = IllegalCode::kRegisterDynamic, .stage = st.id, .loop = l, .other = reader.id};
+            .code = IllegalCode::kRegisterShared, .stage = st.id, .loop = l.loop, .other = l.stage};
+      }
+      const ir::VarNode* v = bounds(l.stage).vars[static_cast<size_t>(l.loop)].node();
+      const bool used = std::any_of(indices.begin(), indices.end(),
+                                    [&](const ir::Expr& i) { return ir::uses_var(i, v); });
+      if (used && extent(l.stage, l.loop) > 1 && !is_register_mark(m)) {
+        return Illegal{.code = IllegalCode::kRegisterDynamic,
+                       .stage = st.id,
+                       .loop = l.loop,
+                       .other = l.stage};
       }
     }
     return {};
   }
 
-  bool indexes(const Stage& reader, LoopId l, const Stage& st) const {
-    const StageBounds& rb = bounds(reader.id);
-    const ir::VarNode* v = rb.vars[static_cast<size_t>(l)].node();
-    bool found = false;
+  // Every index by which `reader` reads the tile, as it is emitted: over loop variables, from the tile's corner.
+  std::vector<ir::Expr> tile_indices(const Stage& st, const Stage& reader) const {
+    const ir::VarMap axes = axis_values(reader, bounds(reader.id));
+    std::vector<ir::Expr> out;
     ir::visit(reader.op->body, [&](const ir::Expr& e) {
       const auto* load = e.as<ir::Load>();
       if (load == nullptr || !load->buffer.same_as(st.buffer)) return;
-      for (const ir::Expr& i : load->indices) {
-        for (size_t d = 0; d < reader.op->axes.size() + reader.op->reduce_axes.size(); ++d) {
-          const te::Axis& a = d < reader.op->axes.size()
-                                  ? reader.op->axes[d]
-                                  : reader.op->reduce_axes[d - reader.op->axes.size()];
-          found = found || (ir::uses_var(i, a.var.node()) && ir::uses_var(rb.values[d], v));
-        }
+      for (size_t d = 0; d < load->indices.size(); ++d) {
+        const ir::Expr at = ir::substitute(load->indices[d], axes) - bounds(st.id).axes[d].min;
+        out.push_back(arith::simplify(at, b_.ranges));
       }
     });
-    return found;
+    return out;
   }
 
   int64_t lanes(const Stage& st) const {

@@ -39,7 +39,7 @@ class RegionBuilder {
     find_inner_loops();
     for (const StageId r : s_.readers(st_.id)) {
       const Stage& reader = s_.stage(r);
-      ir::VarMap axes = axis_values(reader);
+      const ir::VarMap axes = axis_values(reader, b_.stages[static_cast<size_t>(r)]);
       Result<void> result;
       ir::visit(reader.op->body, [&](const ir::Expr& e) {
         const auto* l = e.as<ir::Load>();
@@ -75,18 +75,6 @@ class RegionBuilder {
         inner_.insert(ob.vars[static_cast<size_t>(other.leaves[i])].node());
       }
     }
-  }
-
-  ir::VarMap axis_values(const Stage& reader) const {
-    const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
-    ir::VarMap map;
-    for (size_t d = 0; d < reader.op->axes.size(); ++d) {
-      map[reader.op->axes[d].var.node()] = rb.axes[d].min + rb.values[d];
-    }
-    for (size_t d = 0; d < reader.op->reduce_axes.size(); ++d) {
-      map[reader.op->reduce_axes[d].var.node()] = rb.values[reader.op->axes.size() + d];
-    }
-    return map;
   }
 
   Result<void> add_read(const ir::Load& read, const ir::VarMap& axes) {

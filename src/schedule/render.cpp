@@ -57,10 +57,8 @@ void print_stage(const State& s, const Stage& st, const Bounds* bounds, const st
 }  // namespace
 
 std::string render_illegal(const State& s, const Illegal& why) {
-  // A loop belongs to `other` in the sentences that name {other}'s loop.
   const std::string_view sentence = illegal_sentence(why.code);
-  const bool of_other = sentence.find("{loop} of {other}") != std::string_view::npos ||
-                        sentence.find("loop {loop} that indexes") != std::string_view::npos;
+  const bool of_other = sentence.find("{loop} of {other}") != std::string_view::npos;
   std::string out;
   for (size_t i = 0; i < sentence.size();) {
     const size_t end = sentence[i] == '{' ? sentence.find('}', i) : std::string_view::npos;
@@ -71,9 +69,9 @@ std::string render_illegal(const State& s, const Illegal& why) {
     const std::string_view hole = sentence.substr(i + 1, end - i - 1);
     if (hole == "stage") out += stage_name(s, why.stage);
     if (hole == "other") out += stage_name(s, why.other);
-    if (hole == "loop")
-      out += loop_name(s, of_other && why.other >= 0 ? why.other : why.stage, why.loop);
+    if (hole == "loop") out += loop_name(s, of_other ? why.other : why.stage, why.loop);
     if (hole == "value") out += std::to_string(why.value);
+    if (hole == "scope") out += word(static_cast<ir::Scope>(why.value));
     if (hole == "limit") out += std::to_string(why.limit);
     i = end + 1;
   }

@@ -31,6 +31,35 @@ Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop) {
   return {};
 }
 
+Result<void> check_hosts_nothing(const State& s, StageRef stage) {
+  for (const StageId id : s.order()) {
+    const Stage& other = s.stage(id);
+    if (other.place == Place::kAt && other.at_stage == stage.id) {
+      return Illegal{.code = IllegalCode::kAttached, .stage = stage.id, .loop = other.at_loop};
+    }
+  }
+  return {};
+}
+
+Result<void> check_attachments(const State& s) {
+  for (const StageId id : s.order()) {
+    const Stage& st = s.stage(id);
+    if (st.place != Place::kAt) continue;
+    const Stage& host = s.stage(st.at_stage);
+    const int pos = host.position(st.at_loop);
+    for (const StageId r : s.readers(id)) {
+      if (is_below(s, r, host.id, pos)) continue;
+      return Illegal{
+          .code = IllegalCode::kNotAConsumer, .stage = id, .loop = st.at_loop, .other = host.id};
+    }
+    for (int i = 0; i <= pos; ++i) {
+      if (host.loop(host.leaves[static_cast<size_t>(i)]).mark != Mark::kVectorize) continue;
+      return Illegal{.code = IllegalCode::kInsideVector, .stage = host.id, .loop = st.at_loop};
+    }
+  }
+  return {};
+}
+
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to) {
   for (const StageId id : s.attached_to(stage, from)) s.edit(id).at_loop = to;
 }

@@ -12,6 +12,11 @@ Result<void> check_computed(const State& s, StageRef stage);
 Result<void> check_leaf(const State& s, StageRef stage, LoopRef loop);
 // In addition the loop carries no mark.
 Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop);
+// No other stage is attached to a loop of this one.
+Result<void> check_hosts_nothing(const State& s, StageRef stage);
+// Every attached stage stands around all its readers and outside vectorised loops. For steps that move what is
+// attached or what reads it: called on the state that they would make.
+Result<void> check_attachments(const State& s);
 // Moves every stage attached to `from` of `stage` to `to`.
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to);
 // True if `inner` is `outer` or attached (through any number of stages) below loop position `pos` of it.

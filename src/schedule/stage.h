@@ -82,7 +82,7 @@ struct Stage {
   Loop& loop(LoopId l) { return loops[static_cast<size_t>(l)]; }
   // Place of a leaf in `leaves`; -1 if it is none.
   int position(LoopId l) const;
-  // True once a split, fuse, reorder or mark was applied.
+  // True once a step named one of the loops.
   bool loops_touched() const;
   // "i.0.1", "i.0@j.0"; axes by the names of their variables.
   std::string loop_name(LoopId l) const;

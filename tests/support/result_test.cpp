@@ -84,7 +84,7 @@ TEST(Illegal, EveryCodeHasANameAndASentence) {
 }
 
 TEST(Illegal, SentencesUseOnlyKnownHoles) {
-  const std::set<std::string> known = {"stage", "loop", "other", "value", "limit"};
+  const std::set<std::string> known = {"stage", "loop", "other", "value", "limit", "scope"};
 #define TENON_ILLEGAL(code, sentence)                                                            \
   for (size_t at = 0; (at = std::string_view(sentence).find('{', at)) != std::string_view::npos; \
        ++at) {                                                                                   \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/passes/vectorize_loops.h"
 
+#include <optional>
+
 #include "ir/build.h"
 #include "ir/equal.h"
 #include "ir/visit.h"
@@ -11,12 +13,37 @@ namespace {
 
 bool is_vector(const ir::Expr& e) { return e.defined() && e.dtype().is_vector(); }
 
+struct Combined {
+  ir::BinaryOp op;
+  ir::Expr rest;
+};
+
+// acc op rest out of `value`. Simplification may have moved acc about in a chain of one operation on integers:
+// (acc + x) + 3 is acc + (x + 3).
+std::optional<Combined> take_out(const ir::Expr& value, const ir::Expr& acc) {
+  const auto* b = value.as<ir::Binary>();
+  if (b == nullptr) return std::nullopt;
+  const bool minus = b->op == ir::BinaryOp::kSub;
+  const ir::BinaryOp op = minus ? ir::BinaryOp::kAdd : b->op;
+  if (ir::equal(b->a, acc)) return Combined{op, minus ? -b->b : b->b};
+  if (!minus && ir::equal(b->b, acc)) return Combined{op, b->a};
+  if (const auto in = take_out(b->a, acc); in && in->op == op) {
+    return Combined{op, ir::make_binary(b->op, in->rest, b->b)};
+  }
+  if (const auto in = take_out(b->b, acc); !minus && in && in->op == op) {
+    return Combined{op, ir::make_binary(op, b->a, in->rest)};
+  }
+  return std::nullopt;
+}
+
 // Rewrites the body of one loop with its variable replaced by a ramp. `mask` is what the guards around the
 // current statement ask of each lane; undefined: nothing.
 class Widener {
  public:
   Widener(const ir::For& loop, int lanes)
-      : lanes_(lanes), map_{{loop.var.node(), ir::ramp(loop.min, ir::Expr(1), lanes)}} {}
+      : lanes_(lanes),
+        map_{{loop.var.node(), ir::ramp(loop.min, ir::Expr(1), lanes)}},
+        first_{{loop.var.node(), loop.min}} {}
 
   ir::Stmt widen(const ir::Stmt& s, const ir::Expr& mask) const {
     switch (s.kind()) {
@@ -34,7 +61,7 @@ class Widener {
         return ir::make_for(f->var, f->min, f->extent, f->loop_kind, widen(f->body, mask), f->tag);
       }
       case ir::StmtKind::kPrefetch:
-        return s;
+        return ir::substitute(s, first_);
       case ir::StmtKind::kAllocate:
       case ir::StmtKind::kBarrier:
         break;
@@ -73,8 +100,8 @@ class Widener {
 
   ir::Stmt widen_store(const ir::Store& s, const ir::Expr& mask) const {
     const ir::Expr index = vector(s.indices[0]);
-    const ir::Expr value = masked(vector(s.value), mask);
     if (is_vector(index)) {
+      const ir::Expr value = masked(vector(s.value), mask);
       ir::Expr p = mask;
       if (s.predicate.defined()) {
         const ir::Expr own = full(vector(s.predicate));
@@ -82,33 +109,29 @@ class Widener {
       }
       return ir::store(s.buffer, {index}, full(value), p);
     }
-    if (!is_vector(value) && !mask.defined())
-      return ir::store(s.buffer, {index}, value, s.predicate);
-    return reduce_lanes(s, index, value, mask);
+    return reduce_lanes(s, index, mask);
   }
 
-  // C[i] = C[i] op x, with x different in each lane.
-  ir::Stmt reduce_lanes(const ir::Store& s, const ir::Expr& index, const ir::Expr& value,
-                        const ir::Expr& mask) const {
-    const auto* b = value.as<ir::Binary>();
-    TENON_CHECK(b != nullptr) << "lanes write one element of " << s.buffer.name()
-                              << " without combining";
+  // C[i] = C[i] op x: x of all lanes is combined first, also where it is the same in each.
+  ir::Stmt reduce_lanes(const ir::Store& s, const ir::Expr& index, const ir::Expr& mask) const {
     const ir::Expr acc = ir::load(s.buffer, {index});
-    const auto is_acc = [&](const ir::Expr& e) {
-      const auto* c = e.as<ir::Broadcast>();
-      return ir::equal(c != nullptr ? c->value : e, acc);
-    };
-    TENON_CHECK(is_acc(b->a)) << "lanes write one element of " << s.buffer.name()
-                              << " without combining";
-    ir::Expr x = full(b->b);
+    const auto sum = take_out(s.value, acc);
+    if (!sum) {  // C[i] = 0 after C[i]*0: the same however often
+      const ir::Expr value = vector(s.value);
+      TENON_CHECK(!is_vector(value))
+          << "lanes write one element of " << s.buffer.name() << " without combining";
+      return ir::store(s.buffer, {index}, value, s.predicate);
+    }
+    ir::Expr x = full(masked(vector(sum->rest), mask));
     if (mask.defined())
-      x = ir::select(mask, x, ir::broadcast(ir::identity_of(b->op, x.dtype().scalar()), lanes_));
-    return ir::store(s.buffer, {index}, ir::make_binary(b->op, acc, ir::vector_reduce(b->op, x)),
-                     s.predicate);
+      x = ir::select(mask, x, ir::broadcast(ir::identity_of(sum->op, x.dtype().scalar()), lanes_));
+    return ir::store(s.buffer, {index},
+                     ir::make_binary(sum->op, acc, ir::vector_reduce(sum->op, x)), s.predicate);
   }
 
   int lanes_;
   ir::VarMap map_;
+  ir::VarMap first_;  // lane 0: what a prefetch needs
 };
 
 ir::Stmt vectorize(const ir::Stmt& s) {

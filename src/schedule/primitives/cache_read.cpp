@@ -15,7 +15,10 @@ Result<void> CacheRead::check(const State& s) const {
     return Illegal{.code = IllegalCode::kInlined, .stage = stage.id};
   if (s[stage].stored_in >= 0) return Illegal{.code = IllegalCode::kNotStored, .stage = stage.id};
   if (s[stage].place == Place::kAt) {
-    return Illegal{.code = IllegalCode::kLoopsTransformed, .stage = stage.id};
+    return Illegal{.code = IllegalCode::kIsAttached,
+                   .stage = stage.id,
+                   .loop = s[stage].at_loop,
+                   .other = s[stage].at_stage};
   }
   if (scope != ir::Scope::kLocal && scope != ir::Scope::kRegister && scope != ir::Scope::kGlobal) {
     return Illegal{
@@ -24,11 +27,10 @@ Result<void> CacheRead::check(const State& s) const {
   const auto all = s.readers(stage.id);
   for (const StageRef r : readers) {
     if (std::find(all.begin(), all.end(), r.id) == all.end()) {
-      return Illegal{
-          .code = IllegalCode::kNotAConsumer, .stage = stage.id, .loop = -1, .other = r.id};
+      return Illegal{.code = IllegalCode::kNotAReader, .stage = stage.id, .other = r.id};
     }
   }
-  if (all.empty()) return Illegal{.code = IllegalCode::kNotAConsumer, .stage = stage.id};
+  if (all.empty()) return Illegal{.code = IllegalCode::kNoReaders, .stage = stage.id};
   return {};
 }
 

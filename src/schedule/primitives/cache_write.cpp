@@ -15,7 +15,7 @@ Result<void> CacheWrite::check(const State& s) const {
   }
   if (s[stage].loops_touched())
     return Illegal{.code = IllegalCode::kLoopsTransformed, .stage = stage.id};
-  return {};
+  return check_hosts_nothing(s, stage);
 }
 
 void CacheWrite::apply(State& s) const {
@@ -38,7 +38,6 @@ void CacheWrite::apply(State& s) const {
   }
   Stage& st = s.edit(stage.id);
   st.op = copy;
-  st.init_at = -1;
   reset_loops(st);
   s.insert(std::move(cache), stage.id, true);
 }

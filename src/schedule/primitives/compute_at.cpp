@@ -40,6 +40,7 @@ Result<void> ComputeAt::check(const State& s) const {
     return Illegal{.code = IllegalCode::kCyclicAttach, .stage = stage.id, .other = at_stage.id};
   }
   const auto readers = s.readers(stage.id);
+  if (readers.empty()) return Illegal{.code = IllegalCode::kNoReaders, .stage = stage.id};
   for (const StageId r : readers) {
     if (!is_below(s, r, at_stage.id, pos)) {
       return Illegal{.code = IllegalCode::kNotAConsumer,
@@ -48,15 +49,9 @@ Result<void> ComputeAt::check(const State& s) const {
                      .other = at_stage.id};
     }
   }
-  if (readers.empty()) {
-    return Illegal{.code = IllegalCode::kNotAConsumer,
-                   .stage = stage.id,
-                   .loop = at_loop.id,
-                   .other = at_stage.id};
-  }
   for (int i = 0; i <= pos; ++i) {
     if (host.loop(host.leaves[static_cast<size_t>(i)]).mark == Mark::kVectorize) {
-      return Illegal{.code = IllegalCode::kAnnotated, .stage = at_stage.id, .loop = at_loop.id};
+      return Illegal{.code = IllegalCode::kInsideVector, .stage = at_stage.id, .loop = at_loop.id};
     }
   }
   if (has_parallel_inside(s, stage.id) && parallel_at_or_outside(s, at_stage.id, at_loop.id)) {
@@ -64,6 +59,8 @@ Result<void> ComputeAt::check(const State& s) const {
   }
   State moved = s;
   apply(moved);
+  // What it reads may be attached too, but only if it is itself.
+  if (s[stage].place == Place::kAt) TENON_TRY(check_attachments(moved));
   const auto bounds = infer_bounds(moved);
   if (!bounds) return bounds.illegal();
   return {};

@@ -8,18 +8,47 @@
 
 namespace tenon::schedule {
 
+namespace {
+
+// A chain of x + x doubles with every stage inlined.
+constexpr int64_t kMaxTerms = 10000;
+
+int64_t count_terms(const ir::Expr& e) {
+  int64_t n = 0;
+  ir::visit(e, [&](const ir::Expr&) { ++n; });
+  return n;
+}
+
+int64_t count_reads(const ir::Expr& e, const ir::Buffer& b) {
+  int64_t n = 0;
+  ir::visit(e, [&](const ir::Expr& x) {
+    const auto* l = x.as<ir::Load>();
+    n += l != nullptr && l->buffer.same_as(b) ? 1 : 0;
+  });
+  return n;
+}
+
+}  // namespace
+
 Result<void> ComputeInline::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
   const Stage& st = s[stage];
   if (st.output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
   if (st.op->is_reduction()) return Illegal{.code = IllegalCode::kHasReduction, .stage = stage.id};
-  for (const LoopId l : st.leaves) {
-    if (!s.attached_to(stage.id, l).empty()) {
-      return Illegal{.code = IllegalCode::kAttached, .stage = stage.id, .loop = l};
+  TENON_TRY(check_hosts_nothing(s, stage));
+  if (st.zero_padding) return Illegal{.code = IllegalCode::kZerosInlined, .stage = stage.id};
+  const int64_t terms = count_terms(st.op->body);
+  for (const StageId r : s.readers(stage.id)) {
+    const ir::Expr& body = s.stage(r).op->body;
+    const int64_t after = count_terms(body) + count_reads(body, st.buffer) * terms;
+    if (after > kMaxTerms) {
+      return Illegal{.code = IllegalCode::kInlineTooLarge,
+                     .stage = stage.id,
+                     .other = r,
+                     .value = after,
+                     .limit = kMaxTerms};
     }
   }
-  // The stored zeros of a padded layout would be lost.
-  if (st.zero_padding) return Illegal{.code = IllegalCode::kNotStored, .stage = stage.id};
   return {};
 }
 

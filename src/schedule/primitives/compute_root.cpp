@@ -7,7 +7,10 @@ namespace tenon::schedule {
 
 Result<void> ComputeRoot::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
-  return {};
+  if (s[stage].place != Place::kAt) return {};
+  State moved = s;
+  apply(moved);
+  return check_attachments(moved);
 }
 
 void ComputeRoot::apply(State& s) const {

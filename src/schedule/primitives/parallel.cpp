@@ -37,7 +37,10 @@ Result<void> Parallel::check(const State& s) const {
     return nested;
   // Registers belong to one thread: no parallel loop may lie between them and their readers.
   if (st.scope == ir::Scope::kRegister) {
-    return Illegal{.code = IllegalCode::kBadScope, .stage = stage.id, .loop = loop.id};
+    return Illegal{.code = IllegalCode::kRegisterShared,
+                   .stage = stage.id,
+                   .loop = loop.id,
+                   .other = stage.id};
   }
   for (const StageId id : s.order()) {
     const Stage& inner = s.stage(id);

@@ -9,11 +9,8 @@ Result<void> PragmaUnroll::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
   constexpr int64_t kMaxLimit = 512;
   if (limit < 0 || limit > kMaxLimit) {
-    return Illegal{.code = IllegalCode::kUnrollTooLarge,
-                   .stage = stage.id,
-                   .loop = -1,
-                   .value = limit,
-                   .limit = kMaxLimit};
+    return Illegal{
+        .code = IllegalCode::kBadLimit, .stage = stage.id, .value = limit, .limit = kMaxLimit};
   }
   return {};
 }

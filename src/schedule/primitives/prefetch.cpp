@@ -12,8 +12,7 @@ Result<void> Prefetch::check(const State& s) const {
   if (!s.has(tensor)) return Illegal{.code = IllegalCode::kNoSuchStage, .value = tensor.id};
   const auto readers = s.readers(tensor.id);
   if (std::find(readers.begin(), readers.end(), stage.id) == readers.end()) {
-    return Illegal{
-        .code = IllegalCode::kNotAConsumer, .stage = tensor.id, .loop = loop.id, .other = stage.id};
+    return Illegal{.code = IllegalCode::kNotAReader, .stage = tensor.id, .other = stage.id};
   }
   const Mark mark = s[stage].loop(loop.id).mark;
   if (mark == Mark::kVectorize || mark == Mark::kUnroll) {

@@ -9,14 +9,14 @@ namespace tenon::schedule {
 
 namespace {
 
-// A vectorised loop keeps only unrolled loops inside it.
-bool vectors_stay_innermost(const Stage& st, const std::vector<LoopId>& leaves) {
-  bool inside = false;
+// The vectorised loop that would have another than unrolled loops inside; -1 if there is none.
+LoopId disturbed_vector(const Stage& st, const std::vector<LoopId>& leaves) {
+  LoopId vector = -1;
   for (const LoopId l : leaves) {
-    if (inside && st.loop(l).mark != Mark::kUnroll) return false;
-    inside |= st.loop(l).mark == Mark::kVectorize;
+    if (vector >= 0 && st.loop(l).mark != Mark::kUnroll) return vector;
+    if (st.loop(l).mark == Mark::kVectorize) vector = l;
   }
-  return true;
+  return -1;
 }
 
 std::vector<LoopId> permuted(const Stage& st, const std::vector<LoopRef>& loops) {
@@ -36,14 +36,16 @@ Result<void> Reorder::check(const State& s) const {
     TENON_TRY(check_leaf(s, stage, loops[i]));
     if (std::find(loops.begin(), loops.begin() + static_cast<std::ptrdiff_t>(i), loops[i]) !=
         loops.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id, .loop = loops[i].id};
+      return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id, .limit = 1};
     }
   }
-  if (loops.empty()) return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id};
+  if (loops.empty()) {
+    return Illegal{.code = IllegalCode::kBadPermutation, .stage = stage.id, .limit = 1};
+  }
   const Stage& st = s[stage];
   const std::vector<LoopId> leaves = permuted(st, loops);
-  if (!vectors_stay_innermost(st, leaves)) {
-    return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = loops[0].id};
+  if (const LoopId l = disturbed_vector(st, leaves); l >= 0) {
+    return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = l};
   }
   // The initial value must still be set outside every reduction loop.
   bool reduction_seen = false;
@@ -53,7 +55,10 @@ Result<void> Reorder::check(const State& s) const {
     }
     reduction_seen |= st.loop(l).kind == LoopKind::kReduce;
   }
-  return {};
+  if (check_hosts_nothing(s, stage)) return {};
+  State moved = s;
+  apply(moved);
+  return check_attachments(moved);
 }
 
 void Reorder::apply(State& s) const {

@@ -9,6 +9,7 @@
 #include "schedule/bounds.h"
 #include "schedule/rewrite.h"
 #include "schedule/rules.h"
+#include "te/limits.h"
 
 namespace tenon::schedule {
 
@@ -22,12 +23,17 @@ Result<void> Rfactor::check(const State& s) const {
   if (axis < 0 || axis > static_cast<int64_t>(st.op->axes.size())) {
     return Illegal{.code = IllegalCode::kNoSuchDim, .stage = stage.id, .value = axis};
   }
-  for (const LoopId l : st.leaves) {
-    if (st.loop(l).kind == LoopKind::kReduce && !s.attached_to(stage.id, l).empty()) {
-      return Illegal{.code = IllegalCode::kAttached, .stage = stage.id, .loop = l};
-    }
+  const int64_t extent = st.loop(loop.id).extent;
+  if (st.buffer->elements() >= te::kMaxElements / extent) {
+    return Illegal{
+        .code = IllegalCode::kTensorTooLarge, .stage = stage.id, .limit = te::kMaxElements - 1};
   }
-  return {};
+  TENON_TRY(check_hosts_nothing(s, stage));
+  if (st.place != Place::kAt) return {};
+  // The new stage stands at the root, and so must all that it reads.
+  State moved = s;
+  apply(moved);
+  return check_attachments(moved);
 }
 
 namespace {
@@ -72,6 +78,16 @@ te::OpRef factored_op(const Stage& st, LoopId loop, size_t axis, const std::stri
   return rf;
 }
 
+// Where the new stage holds elements: where the old one does.
+ir::Expr factored_holds(const Stage& st, const te::ComputeOp& rf, size_t axis) {
+  if (!st.holds.defined()) return st.holds;
+  ir::VarMap map;
+  for (size_t d = 0; d < st.op->axes.size(); ++d) {
+    map[st.op->axes[d].var.node()] = rf.axes[d < axis ? d : d + 1].var;
+  }
+  return ir::substitute(st.holds, map);
+}
+
 // What remains of the old stage: a reduction over the new axis, spatial loops as they were.
 void reduce_over_axis(Stage& st, const ir::Buffer& rf, LoopId loop, size_t axis, int64_t extent) {
   auto op = std::make_shared<te::ComputeOp>(*st.op);
@@ -113,6 +129,7 @@ void Rfactor::apply(State& s) const {
   Stage rf;
   rf.name = s.fresh_name(s[stage].name + ".rf");
   rf.op = factored_op(s[stage], loop.id, at, rf.name);
+  rf.holds = factored_holds(s[stage], *rf.op, at);
   rf.buffer = rf.op->output;
   rf.layout = layout::Layout(rf.buffer.shape());
   reset_loops(rf);

@@ -15,8 +15,14 @@ Result<void> Split::check(const State& s) const {
                    .value = v,
                    .limit = extent};
   };
-  if (factors.empty() || factors.size() > 8) return bad(0);
-  if (parts && factors.size() != 1) return bad(factors.back());
+  const size_t most = parts ? 1 : 8;
+  if (factors.empty() || factors.size() > most) {
+    return Illegal{.code = IllegalCode::kBadFactorCount,
+                   .stage = stage.id,
+                   .loop = loop.id,
+                   .value = static_cast<int64_t>(factors.size()),
+                   .limit = static_cast<int64_t>(most)};
+  }
   for (const PrefetchNote& p : s[stage].prefetches) {
     if (p.loop == loop.id)
       return Illegal{.code = IllegalCode::kAttached, .stage = stage.id, .loop = loop.id};
@@ -24,8 +30,9 @@ Result<void> Split::check(const State& s) const {
   int64_t product = 1;
   for (const int64_t f : factors) {
     if (f < 1 || f > extent) return bad(f);
+    // Blocks longer than the loop would be empty but for the first.
+    if (f > (2 * extent - 1) / product) return bad(f);
     product *= f;
-    if (product >= 2 * extent && factors.size() > 1) return bad(product);
   }
   return {};
 }

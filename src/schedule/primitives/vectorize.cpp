@@ -23,9 +23,9 @@ Result<void> Vectorize::check(const State& s) const {
       return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = loop.id};
     }
   }
-  for (const Loop& l : st.loops) {
-    if (l.mark == Mark::kVectorize) {
-      return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = loop.id};
+  for (const LoopId l : st.leaves) {
+    if (st.loop(l).mark == Mark::kVectorize) {
+      return Illegal{.code = IllegalCode::kSecondVector, .stage = stage.id, .loop = l};
     }
   }
   for (int i = st.position(loop.id); i < static_cast<int>(st.leaves.size()); ++i) {
