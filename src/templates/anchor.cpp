@@ -68,6 +68,20 @@ std::optional<Chain> find_chain(const te::ComputeDag& dag) {
   return c;
 }
 
+std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain) {
+  std::vector<std::string> names{chain.final->name()};
+  for (const te::Input& in : dag.inputs) {
+    const auto readers = dag.readers(in.tensor);
+    const bool in_place = std::all_of(readers.begin(), readers.end(), [&](const te::ComputeOp* op) {
+      return op != chain.anchor && reads_in_place(*op, in.tensor);
+    });
+    if (!readers.empty() && in_place && in.tensor.shape() == chain.final->output.shape()) {
+      names.push_back(in.tensor.name());
+    }
+  }
+  return names;
+}
+
 std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op) {
   for (size_t d = 0; d < op.axes.size(); ++d) {
     if (index.same_as(op.axes[d].var)) return d;

@@ -21,6 +21,10 @@ struct Chain {
 };
 std::optional<Chain> find_chain(const te::ComputeDag& dag);
 
+// Names of the final op and of the inputs that the ops after the anchor read element by element (a residual): all of
+// them are best stored alike.
+std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
+
 // sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain axes and, of
 // two such, the constant one or the one that holds the last axis.
 struct Contraction {

@@ -22,6 +22,7 @@ struct Conv {
   size_t rank = 0;         // spatial dimensions
   bool pointwise = false;  // kernel 1, stride 1, no padding: positions are one dimension
   std::vector<std::string> kernel;
+  std::vector<std::string> like_output;
 };
 
 // n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
@@ -59,6 +60,7 @@ std::optional<Conv> match(const te::ComputeDag& dag) {
   c.padding = find_padding(dag, parts->x.tensor);
   c.x = c.padding ? c.padding->source : parts->x.tensor;
   c.w = parts->w.tensor;
+  c.like_output = stored_like_output(dag, c.chain);
   c.pointwise = c.pointwise && !c.padding && dag.producer(c.x) == nullptr;
   return dag.producer(c.x) == nullptr ? std::optional(c) : std::nullopt;
 }
@@ -75,7 +77,7 @@ class Writer {
     prepare();
     store_input();
     store_weights();
-    store_output(out_);
+    for (const std::string& s : c_.like_output) store_output(s);
     store_output(acc_);
     tile_output();
     tile_sum();

@@ -29,6 +29,7 @@ struct Transposed {
   te::Tensor x, w;
   std::vector<int64_t> strides;  // per spatial dimension
   Reach columns;
+  std::vector<std::string> like_output;
 };
 
 // The divisor of x's index in a spatial dimension.
@@ -55,7 +56,8 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
   }
   if (dag.producer(parts->x.tensor) != nullptr || dag.producer(parts->w.tensor) != nullptr)
     return std::nullopt;
-  Transposed t{*chain, parts->x.tensor, parts->w.tensor, {}, reach_of(op, parts->x, 3)};
+  Transposed t{*chain, parts->x.tensor,           parts->w.tensor,
+               {},     reach_of(op, parts->x, 3), stored_like_output(dag, *chain)};
   for (size_t d = 2; d < 4; ++d) t.strides.push_back(stride_of(parts->x.indices[d]));
   return t;
 }
@@ -117,7 +119,9 @@ class Writer {
     line("layout_split {} 1 [$co, $ci]\nlayout_reorder {} [0, 1, 3, 4, 2]", x, x);
     line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
     line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
-    for (const std::string& s : {out_, acc_}) {
+    std::vector<std::string> blocked = m_.like_output;
+    blocked.push_back(acc_);
+    for (const std::string& s : blocked) {
       line("layout_split {} 1 [$kvecs, $v]\nlayout_reorder {} [0, 1, 3, 4, 2]", s, s);
     }
     line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);

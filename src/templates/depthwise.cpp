@@ -58,7 +58,10 @@ std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Targ
     if (padding->before[d] + padding->after[d] > 0)
       line("layout_pad {} {} {} {}", x.name(), d, padding->before[d], padding->after[d]);
   }
-  for (const std::string& s : {x.name(), out, acc}) {
+  std::vector<std::string> blocked = stored_like_output(dag, *chain);
+  blocked.push_back(x.name());
+  blocked.push_back(acc);
+  for (const std::string& s : blocked) {
     line("layout_split {} 1 [$vecs, $v]", s);
     line("layout_reorder {} [0, 1, 3, 4, 2]", s);
   }

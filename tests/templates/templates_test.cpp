@@ -31,6 +31,19 @@ te::ComputeDag conv_dag(std::vector<int64_t> x, std::vector<int64_t> w, te::Conv
   return b.finish();
 }
 
+// Convolution, bias, residual, ReLU.
+te::ComputeDag residual_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, 8, 9, 7});
+  const auto w = b.constant("W", ir::kF32, {24, 8, 3, 3});
+  const auto bias = b.constant("B", ir::kF32, {24, 1, 1});
+  const auto r = b.input("R", ir::kF32, {1, 24, 9, 7});
+  const auto y = te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1});
+  const auto z = te::elementwise(b, "Z", {y, bias, r}, [](auto v) { return v[0] + v[1] + v[2]; });
+  b.output(te::relu(b, "O", z));
+  return b.finish();
+}
+
 te::ComputeDag matmul_dag(int64_t m, int64_t n, int64_t k, bool constant, bool ta, bool tb) {
   te::Builder b;
   const auto a =
@@ -116,6 +129,7 @@ std::vector<Case> cases() {
        [=] {
          return conv_dag({1, 8, 9, 9}, {16, 8, 3, 3}, {{1, 1}, {2, 2}, {2, 2}, {2, 2}, 1}, false);
        }},
+      {"conv", "residual", [=] { return residual_dag(); }},
       {"", "grouped",
        [=] {
          return conv_dag({1, 8, 6, 6}, {12, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
