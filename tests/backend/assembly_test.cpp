@@ -133,6 +133,18 @@ TEST(AssemblyTest, WholeVectorsAreNotMasked) {
   EXPECT_EQ(count(hottest_loop(text, "vmaxps"), "%k"), 0);
 }
 
+TEST(AssemblyTest, OutputsThatNoCacheHoldsAreStreamed) {
+  const ir::Function f = relu_add_kernel(160, 16, ir::kF32);
+  target::Target t = target::parse_target("x86-64-v4");
+  t.l3_bytes = 512;
+  const std::string text = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
+  EXPECT_TRUE(has(text, "vmovntps"));
+  EXPECT_TRUE(has(text, "sfence"));
+  t.l3_bytes = 1 << 20;
+  const std::string cached = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
+  EXPECT_FALSE(has(cached, "vmovnt") || has(cached, "sfence"));
+}
+
 TEST(AssemblyTest, NothingIsCalled) {
   for (const char* target : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
     for (const ir::DType t : {ir::kF32, ir::kF16, ir::kBF16, ir::kI8}) {

@@ -325,10 +325,10 @@ void Emitter::store_value(const ir::Store& n, Value* mask) {
   }
   Value* stored = to_stored(b_, cpu_, t, v);
   if (run && (run->lanes == 1 || run->stride == 1)) {
-    const auto [p, align] = address(s, t, run->base);
     if (mask == nullptr) {
-      annotate(s, b_.CreateAlignedStore(stored, p, align));
+      store_run(s, t, *run, stored);
     } else {
+      const auto [p, align] = address(s, t, run->base);
       annotate(s, b_.CreateMaskedStore(stored, p, align, mask));
     }
   } else if (run && mask == nullptr) {
@@ -338,6 +338,17 @@ void Emitter::store_value(const ir::Store& n, Value* mask) {
     annotate(s, b_.CreateMaskedScatter(stored, vector_pointers(s, n.buffer, index), align, mask));
   }
   active_ = nullptr;
+}
+
+void Emitter::store_run(const Storage& s, DType t, const Run& run, Value* stored) {
+  const auto [p, align] = address(s, t, run.base);
+  llvm::StoreInst* store = annotate(s, b_.CreateAlignedStore(stored, p, align));
+  const auto bytes = static_cast<uint64_t>(run.lanes * t.bytes());
+  if (s.streamed && bytes >= 16 && align.value() >= bytes && llvm::isPowerOf2_64(bytes)) {
+    auto* one = llvm::ConstantAsMetadata::get(b_.getInt32(1));
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(ctx_, one));
+    stored_past_caches_ = true;
+  }
 }
 
 void Emitter::store_lanes(const Storage& s, DType t, const Run& run, Value* stored) {

@@ -52,6 +52,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   const auto has = [&](const char* feature) { return info.checkFeatures(feature); };
   Cpu cpu;
   cpu.vector_bytes = t.vector_bytes;
+  cpu.l3_bytes = t.l3_bytes;
   cpu.x86 = t.arch == target::Arch::kX86_64;
   if (!cpu.x86) {
     cpu.fma = cpu.half_convert = cpu.round = true;

@@ -2,6 +2,8 @@
 // What the processor can do in one instruction, as far as the choice of LLVM IR depends on it.
 #pragma once
 
+#include <cstdint>
+
 namespace tenon::backend::llvm_cpu {
 
 struct Cpu {
@@ -10,6 +12,7 @@ struct Cpu {
   bool half_convert = false;  // f16 <-> f32
   bool round = false;         // round to integral
   int vector_bytes = 16;      // widest register worth using
+  int64_t l3_bytes = 0;       // last-level cache; 0: none known
 };
 
 }  // namespace tenon::backend::llvm_cpu

@@ -38,6 +38,7 @@ class Emitter {
     llvm::MDNode* scope = nullptr;         // alias.scope of this buffer
     llvm::MDNode* others = nullptr;        // noalias: the scopes of all other buffers
     bool read_only = false;
+    bool streamed = false;  // written past the caches: an output that no cache could hold
   };
   struct BoundVar {
     llvm::Value* value = nullptr;
@@ -49,6 +50,8 @@ class Emitter {
   void start_body(llvm::Function* fn);
   void bind_params(llvm::Value* params);
   void make_scopes();
+  bool is_streamed(const ir::Buffer& output) const;
+  void end_body();
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const std::string& name);
   llvm::LoadInst* load_pointer(llvm::Value* from, int64_t bytes, const std::string& name);
 
@@ -101,6 +104,7 @@ class Emitter {
   void store_value(const ir::Store& n, llvm::Value* mask);
   void store_slot(const Storage& s, ir::DType t, const Run& run, llvm::Value* v, llvm::Value* mask);
   void store_lanes(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
+  void store_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
   llvm::Value* vector_pointers(const Storage& s, const ir::Buffer& b, const ir::Expr& index);
   // The address of base[index] and how it is aligned.
   std::pair<llvm::Value*, llvm::Align> address(const Storage& s, ir::DType t,
@@ -126,6 +130,7 @@ class Emitter {
   arith::Ranges ranges_;
   int depth_ = 0;
   int parallel_loops_ = 0;
+  bool stored_past_caches_ = false;    // in the function being emitted
   const ir::For* parallel_ = nullptr;  // the loop whose body is being emitted
 
   llvm::Value* active_ = nullptr;

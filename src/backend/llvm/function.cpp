@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 
 #include "backend/llvm/emitter.h"
@@ -36,7 +37,7 @@ int64_t Emitter::run() {
   }
   bind_params(fn->getArg(0));
   stmt(f_.body);
-  b_.CreateRetVoid();
+  end_body();
   return plan_.workspace_bytes;
 }
 
@@ -83,6 +84,27 @@ llvm::LoadInst* Emitter::load_pointer(Value* from, int64_t bytes, const std::str
   return p;
 }
 
+bool Emitter::is_streamed(const ir::Buffer& output) const {
+  const int64_t bytes = output->elements() * output.dtype().bytes();
+  if (!cpu_.x86 || cpu_.l3_bytes == 0 || bytes <= cpu_.l3_bytes) {
+    return false;
+  }
+  bool read_back = false;
+  ir::visit(f_.body, [&](const ir::Expr& e) {
+    const auto* l = e.as<ir::Load>();
+    read_back = read_back || (l != nullptr && l->buffer.same_as(output));
+  });
+  return !read_back;
+}
+
+void Emitter::end_body() {
+  if (stored_past_caches_) {
+    // Such stores are ordered by nothing else, not even by the runtime's join.
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
+  }
+  b_.CreateRetVoid();
+}
+
 void Emitter::bind_params(Value* params) {
   for (size_t i = 0; i < f_.params.size(); ++i) {
     const ir::Buffer& buffer = f_.params[i];
@@ -90,6 +112,7 @@ void Emitter::bind_params(Value* params) {
     const int64_t bytes = buffer->elements() * buffer.dtype().bytes();
     buffers_[buffer.get()].base = load_pointer(at, bytes, buffer.name());
     buffers_[buffer.get()].read_only = i < f_.num_inputs;
+    buffers_[buffer.get()].streamed = i >= f_.num_inputs && is_streamed(buffer);
   }
 }
 

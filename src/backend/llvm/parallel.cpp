@@ -5,6 +5,7 @@
 //     =>  closure = {A, C} on the stack;  rt->parallel(rt, body, &closure, n)
 //         body(closure, begin, end):  for i in begin..end { C[i] = A[i] }
 #include <algorithm>
+#include <utility>
 
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/types.h"
@@ -129,10 +130,12 @@ llvm::Function* Emitter::parallel_body(const ir::For& n,
   depth_ = 0;
   memo_.clear();
   parallel_ = &n;
+  const bool outer_stored = std::exchange(stored_past_caches_, false);
   Value* min = expr(n.min);
   Value* begin = b_.CreateNSWAdd(min, body->getArg(1));
   loop(n, begin, b_.CreateNSWAdd(min, body->getArg(2)), false);
-  b_.CreateRetVoid();
+  end_body();
+  stored_past_caches_ = outer_stored;
   parallel_ = nullptr;
   fn_ = outer_fn;
   buffers_ = outer_buffers;
