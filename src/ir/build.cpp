@@ -430,6 +430,11 @@ std::optional<int64_t> const_int(const Expr& e) {
 }
 
 bool is_const(const Expr& e, int64_t v) { return const_int(e) == v; }
+bool is_zero(const Expr& e) {
+  const auto* f = e.as<FloatImm>();
+  return f != nullptr ? f->value == 0 : is_const(e, 0);
+}
+
 bool is_const_true(const Expr& e) { return const_int(e) == 1 && e.dtype().is_bool(); }
 bool is_const_false(const Expr& e) { return const_int(e) == 0 && e.dtype().is_bool(); }
 

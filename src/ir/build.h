@@ -66,6 +66,7 @@ Stmt prefetch(const Buffer& b, std::vector<Expr> indices);
 // The value if `e` is an integer (or bool) constant; of a Broadcast of one too.
 std::optional<int64_t> const_int(const Expr& e);
 bool is_const(const Expr& e, int64_t v);
+bool is_zero(const Expr& e);  // a constant of any type; -0.0 too
 bool is_const_true(const Expr& e);
 bool is_const_false(const Expr& e);
 // The neutral element of a combining operation: 0 for kAdd, -inf or the lowest integer for kMax, ...

@@ -32,6 +32,12 @@ bool has_load(const ir::Expr& e) {
   return found;
 }
 
+arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges) {
+  const arith::Interval first = arith::interval_of(loop.min, ranges);
+  const arith::Interval last = arith::interval_of(loop.min + loop.extent - ir::Expr(1), ranges);
+  return {first.lo, last.hi};
+}
+
 std::optional<arith::Linear> slack_of(const ir::Expr& comparison) {
   const auto* b = comparison.as<ir::Binary>();
   if (b == nullptr || b->a.dtype() != ir::kI64) return std::nullopt;

@@ -14,6 +14,9 @@ namespace tenon::lower {
 std::vector<ir::Expr> conjuncts(const ir::Expr& condition);
 bool has_load(const ir::Expr& e);
 
+// The values that the variable of a loop takes, under what is known of outer ones.
+arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges);
+
 // A comparison of index expressions as `slack >= 0`; nothing for other conditions.
 std::optional<arith::Linear> slack_of(const ir::Expr& comparison);
 

@@ -9,11 +9,6 @@ namespace tenon::schedule {
 
 namespace {
 
-bool is_zero(const ir::Expr& e) {
-  if (const auto* f = e.as<ir::FloatImm>()) return f->value == 0;
-  return ir::is_const(e, 0);
-}
-
 bool is_constant(const arith::Linear& l, int64_t v) { return l.terms.empty() && l.constant == v; }
 
 // True if the condition says exactly 0 <= index or index < extent.
@@ -55,7 +50,7 @@ void strip_pad_guards(State& s, const ir::Buffer& buffer, size_t dim, int64_t be
     const arith::Ranges ranges = op->ranges();
     const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
       const auto* sel = e.as<ir::Select>();
-      if (sel == nullptr || !is_zero(sel->on_false)) return e;
+      if (sel == nullptr || !ir::is_zero(sel->on_false)) return e;
       const auto* read = sel->on_true.as<ir::Load>();
       if (read == nullptr || !read->buffer.same_as(buffer)) return e;
       const int64_t extent = buffer.shape()[dim];

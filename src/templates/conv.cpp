@@ -4,12 +4,11 @@
 // times a few positions of the innermost one or two spatial dimensions. Padding is stored as zeros beside large
 // images; for small ones the taps that fall on it are skipped: rows by the bounds of the kernel loop, columns by
 // unrolling, which takes a tile of one row.
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -65,7 +64,7 @@ std::optional<Conv> match(const te::ComputeDag& dag) {
   return dag.producer(c.x) == nullptr ? std::optional(c) : std::nullopt;
 }
 
-class Writer {
+class Writer : private PlanWriter {
  public:
   Writer(const Conv& c, const target::Target& t) : c_(c), t_(t), op_(*c.chain.anchor) {
     out_ = c.chain.final->name();
@@ -81,15 +80,10 @@ class Writer {
     store_output(acc_);
     tile_output();
     tile_sum();
-    return std::move(plan_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
-  }
-
   void size_knobs() {
     const int64_t channels = op_.axes[1].extent;
     const int64_t in = op_.reduce_axes[0].extent;
@@ -117,8 +111,6 @@ class Writer {
                {"ci", blocked_ ? ci : in},
                {"co", blocked_ ? in / ci : 1}};
   }
-
-  Knobs& knobs() { return plan_.knobs; }
 
   // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
   bool skips_padding() const {
@@ -261,7 +253,6 @@ class Writer {
   int64_t x_ = 1, y_ = 1;
   bool blocked_ = false;
   bool skip_ = false;  // taps on padding are left out
-  Plan plan_;
 };
 
 }  // namespace

@@ -2,13 +2,12 @@
 // Transposed convolution. An output row y takes only the taps r with (y + pad - r) divisible by the stride; the
 // accumulators are stored by parity (y / stride, y % stride), the parity and tap loops are unrolled, and so every
 // multiplication by a structural zero folds away.
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -62,7 +61,7 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
   return t;
 }
 
-class Writer {
+class Writer : private PlanWriter {
  public:
   Writer(const Transposed& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
@@ -87,15 +86,10 @@ class Writer {
     } else {
       by_channels();
     }
-    return std::move(plan_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
-  }
-  Knobs& knobs() { return plan_.knobs; }
   std::string name(size_t d) const { return m_.chain.final->axes[d].var.name(); }
 
   // Vectors of output channels, a register tile of columns of one parity.
@@ -172,7 +166,6 @@ class Writer {
   const te::ComputeOp& op_;
   std::string out_, acc_;
   int64_t columns_ = 1;  // of one parity
-  Plan plan_;
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution: channels in vectors, a tile of a few rows and columns in registers, the kernel unrolled so
 // that its weights stay in registers and each input vector is loaded once for all outputs that need it.
-#include <fmt/format.h>
-
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -39,49 +38,46 @@ std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Targ
   const te::Tensor x = padding ? padding->source : parts->x.tensor;
   if (dag.producer(x) != nullptr || dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
 
-  Plan p;
+  PlanWriter p;
   const int64_t channels = op.axes[1].extent;
   const int64_t v = choose_lanes(channels, op.output.dtype().bytes(), t);
-  p.knobs = {{"v", v}, {"vecs", arith::ceil_div(channels, v)}};
+  p.knobs() = {{"v", v}, {"vecs", arith::ceil_div(channels, v)}};
   choose_patch(op.reduce_axes[0].extent * op.reduce_axes[1].extent, op.axes[3].extent,
-               op.axes[2].extent, t, p.knobs);
+               op.axes[2].extent, t, p.knobs());
 
   const std::string out = chain->final->name();
   const std::string acc = op.name() + ".cache";
   const std::string w = parts->w.tensor.name();
-  const auto line = [&]<class... A>(fmt::format_string<A...> f, A&&... a) {
-    p.text += fmt::format(f, std::forward<A>(a)...) + "\n";
-  };
-  line("cache_write {} register", op.name());
-  for (const te::ComputeOp* i : chain->inlined) line("compute_inline {}", i->name());
+  p.line("cache_write {} register", op.name());
+  for (const te::ComputeOp* i : chain->inlined) p.line("compute_inline {}", i->name());
   for (size_t d = 2; padding && d < 4; ++d) {
     if (padding->before[d] + padding->after[d] > 0)
-      line("layout_pad {} {} {} {}", x.name(), d, padding->before[d], padding->after[d]);
+      p.line("layout_pad {} {} {} {}", x.name(), d, padding->before[d], padding->after[d]);
   }
   std::vector<std::string> blocked = stored_like_output(dag, *chain);
   blocked.push_back(x.name());
   blocked.push_back(acc);
   for (const std::string& s : blocked) {
-    line("layout_split {} 1 [$vecs, $v]", s);
-    line("layout_reorder {} [0, 1, 3, 4, 2]", s);
+    p.line("layout_split {} 1 [$vecs, $v]", s);
+    p.line("layout_reorder {} [0, 1, 3, 4, 2]", s);
   }
-  line("layout_split {} 0 [$vecs, $v]", w);
-  line("layout_reorder {} [0, 2, 3, 4, 1]", w);
+  p.line("layout_split {} 0 [$vecs, $v]", w);
+  p.line("layout_reorder {} [0, 2, 3, 4, 1]", w);
   const auto name = [&](size_t d) { return chain->final->axes[d].var.name(); };
   const std::string n = name(0), k = name(1), y = name(2), xx = name(3);
-  line("split {} {} [$yn] parts\nsplit {} {} [$xn] parts", out, y, out, xx);
-  line("reorder {} [{}, {}_0, {}.0, {}.0, {}.1, {}.1, {}_1]", out, n, k, y, xx, y, xx, k);
-  line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}_1", out, y, out, xx, out, k);
-  line("compute_at {} {} {}.0", acc, out, xx);
-  if (balance(op.axes[0].extent * p.knobs["vecs"], t.cores) >= 0.9 || op.axes[2].extent < 4) {
-    line("fuse {} [{}, {}_0]\nparallel {} {}@{}_0", out, n, k, out, n, k);
+  p.line("split {} {} [$yn] parts\nsplit {} {} [$xn] parts", out, y, out, xx);
+  p.line("reorder {} [{}, {}_0, {}.0, {}.0, {}.1, {}.1, {}_1]", out, n, k, y, xx, y, xx, k);
+  p.line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}_1", out, y, out, xx, out, k);
+  p.line("compute_at {} {} {}.0", acc, out, xx);
+  if (balance(op.axes[0].extent * p.knobs()["vecs"], t.cores) >= 0.9 || op.axes[2].extent < 4) {
+    p.line("fuse {} [{}, {}_0]\nparallel {} {}@{}_0", out, n, k, out, n, k);
   } else {
-    line("reorder {} [{}, {}.0, {}_0]\nparallel {} {}.0", out, n, y, k, out, y);
+    p.line("reorder {} [{}, {}.0, {}_0]\nparallel {} {}.0", out, n, y, k, out, y);
   }
-  line("reorder {} [r, s, y, x, k_1]", acc);
-  line("unroll {} r\nunroll {} s\nunroll {} y\nunroll {} x\nvectorize {} k_1", acc, acc, acc, acc,
-       acc);
-  return p;
+  p.line("reorder {} [r, s, y, x, k_1]", acc);
+  p.line("unroll {} r\nunroll {} s\nunroll {} y\nunroll {} x\nvectorize {} k_1", acc, acc, acc, acc,
+         acc);
+  return p.take();
 }
 
 }  // namespace tenon::templates

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise chains and data movement: everything inlined into the output, its loops fused as far as they go,
 // vectors innermost, blocks in parallel.
-#include <fmt/format.h>
-
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -15,12 +14,9 @@ std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Ta
   }
   const te::ComputeOp& op = *dag.producer(dag.outputs[0]);
   if (op.axes.empty()) return std::nullopt;
-  Plan p;
-  const auto line = [&]<class... A>(fmt::format_string<A...> f, A&&... a) {
-    p.text += fmt::format(f, std::forward<A>(a)...) + "\n";
-  };
+  PlanWriter p;
   for (const te::OpRef& o : dag.ops) {
-    if (o.get() != &op) line("compute_inline {}", o->name());
+    if (o.get() != &op) p.line("compute_inline {}", o->name());
   }
   // Loops may be fused when every access moves through memory as through one long dimension, or not at all.
   size_t first = op.axes.size() - 1;
@@ -41,29 +37,29 @@ std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Ta
   if (first + 1 < op.axes.size()) {
     std::vector<std::string> names;
     for (size_t d = first; d < op.axes.size(); ++d) names.push_back(op.axes[d].var.name());
-    line("fuse {} [{}]", op.name(), comma(names));
+    p.line("fuse {} [{}]", op.name(), comma(names));
   }
   const int64_t v = t.lanes(op.output.dtype().bytes());
   const bool wide = length >= v && v >= 2;
-  p.knobs = {{"v", v}, {"u", 4}, {"block", 4096}};
+  p.knobs() = {{"v", v}, {"u", 4}, {"block", 4096}};
   const bool blocks = wide && length >= 4096 * 4 && first == 0;
   if (blocks) {
-    line("split {} {} [$block, $v]", op.name(), inner);
-    p.knobs["block"] = 1024 / std::max<int64_t>(1, v / 4);
-    line("vectorize {} {}.2", op.name(), inner);
-    line("parallel {} {}.0", op.name(), inner);
-    return p;
+    p.line("split {} {} [$block, $v]", op.name(), inner);
+    p.knobs()["block"] = 1024 / std::max<int64_t>(1, v / 4);
+    p.line("vectorize {} {}.2", op.name(), inner);
+    p.line("parallel {} {}.0", op.name(), inner);
+    return p.take();
   }
   if (wide) {
-    line("split {} {} [$v]", op.name(), inner);
-    line("vectorize {} {}.1", op.name(), inner);
+    p.line("split {} {} [$v]", op.name(), inner);
+    p.line("vectorize {} {}.1", op.name(), inner);
   }
   if (first > 0) {
-    line("parallel {} {}", op.name(), op.axes[0].var.name());
+    p.line("parallel {} {}", op.name(), op.axes[0].var.name());
   } else if (wide && length >= 16 * v) {
-    line("parallel {} {}.0", op.name(), inner);
+    p.line("parallel {} {}.0", op.name(), inner);
   }
-  return p;
+  return p.take();
 }
 
 std::optional<Plan> plan_none(const te::ComputeDag&, const target::Target&) { return Plan{}; }

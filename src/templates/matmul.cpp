@@ -2,10 +2,9 @@
 // Matrix multiplication, batched or not, either operand transposed. The second operand is stored in panels of
 // nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage otherwise. The
 // register tile is a few rows times nb vectors.
-#include <fmt/format.h>
-
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -58,7 +57,7 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
   return m;
 }
 
-class Writer {
+class Writer : private PlanWriter {
  public:
   Writer(const Matmul& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
@@ -75,15 +74,10 @@ class Writer {
     pack_columns();
     tile_output();
     tile_sum();
-    return std::move(plan_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
-  }
-
   void size_knobs() {
     const int64_t columns = op_.axes.back().extent;
     const int64_t rows = op_.axes[op_.axes.size() - 2].extent;
@@ -93,11 +87,11 @@ class Writer {
     // Rows a multiple of 4 KiB apart fall into one set of the first-level cache.
     const int64_t limit = m_.row_stride_bytes % 4096 == 0 ? 8 : 0;
     const RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
-    plan_.knobs = {{"v", v},
-                   {"nb", r.kb},
-                   {"in", r.xn},
-                   {"jv", r.kb * v},
-                   {"jn", arith::ceil_div(kvecs, r.kb)}};
+    knobs() = {{"v", v},
+               {"nb", r.kb},
+               {"in", r.xn},
+               {"jv", r.kb * v},
+               {"jn", arith::ceil_div(kvecs, r.kb)}};
   }
 
   // w -> other dims.., column panel, k, column in panel
@@ -130,7 +124,7 @@ class Writer {
     line("split {} {} [$nb, $v]", out_, j);
     line("split {} {} [$in] parts", out_, i);
     std::vector<std::string> outer;
-    int64_t pieces = plan_.knobs["jn"];
+    int64_t pieces = knobs()["jn"];
     for (size_t d = 0; d + 2 < op_.axes.size(); ++d) {
       outer.push_back(axes[d].var.name());
       pieces *= op_.axes[d].extent;
@@ -169,7 +163,6 @@ class Writer {
   const target::Target& t_;
   const te::ComputeOp& op_;
   std::string out_, acc_, i_, j_, k_;
-  Plan plan_;
 };
 
 }  // namespace

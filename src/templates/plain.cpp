@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What no other family takes: cheap stages are inlined, the others stay where they are with their outermost loop
 // parallel and vectors along their last dimension; a reduction sums up in a small local tile.
-#include <fmt/format.h>
-
 #include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -17,7 +16,7 @@ bool is_cheap(const te::ComputeOp& op) {
   return cheap;
 }
 
-class Writer {
+class Writer : private PlanWriter {
  public:
   Writer(const te::ComputeDag& dag, const target::Target& t) : dag_(dag), t_(t) {}
 
@@ -29,15 +28,10 @@ class Writer {
         stage(*op);
       }
     }
-    return std::move(plan_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
-  }
-
   bool is_output(const te::ComputeOp& op) const {
     for (const te::Tensor& t : dag_.outputs) {
       if (t.same_as(op.output)) return true;
@@ -52,7 +46,7 @@ class Writer {
     const int64_t v = t_.lanes(op.output.dtype().bytes());
     const bool wide = v >= 2 && op.axes.back().extent >= v;
     if (wide) {
-      plan_.knobs["v" + std::to_string(op.output.dtype().bytes())] = v;
+      knobs()["v" + std::to_string(op.output.dtype().bytes())] = v;
       if (op.is_reduction()) line("cache_write {} local", n);
       line("split {} {} [$v{}]", n, last, op.output.dtype().bytes());
       line("vectorize {} {}.1", n, last);
@@ -75,7 +69,6 @@ class Writer {
 
   const te::ComputeDag& dag_;
   const target::Target& t_;
-  Plan plan_;
 };
 
 }  // namespace

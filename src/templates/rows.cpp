@@ -2,13 +2,12 @@
 // Softmax, layer normalisation and their like: reductions over the last dimension and what is computed from them.
 // One row at a time, everything computed at the row loop of the output; a reduction runs in u vectors of partial
 // results that are combined across lanes once per row.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
+#include "templates/plan_writer.h"
 
 namespace tenon::templates {
 
@@ -49,7 +48,7 @@ bool match(const te::ComputeDag& dag, size_t* outer) {
   return *outer >= 1;
 }
 
-class Writer {
+class Writer : private PlanWriter {
  public:
   Writer(const te::ComputeDag& dag, const target::Target& t, size_t outer)
       : dag_(dag), t_(t), outer_(outer), last_(*dag.producer(dag.outputs[0])) {}
@@ -75,15 +74,10 @@ class Writer {
         if (pairs_) line("unroll {}.rf {}", op.name(), op.axes[0].var.name());
       }
     }
-    return std::move(plan_);
+    return take();
   }
 
  private:
-  template <class... Args>
-  void line(fmt::format_string<Args...> f, Args&&... args) {
-    plan_.text += fmt::format(f, std::forward<Args>(args)...) + "\n";
-  }
-
   // Two long rows at a time hide each other's latencies and share what is read for both.
   bool takes_pairs() const {
     if (outer_ != 1 || last_.axes[0].extent % (2 * t_.cores) != 0 || last_.axes.size() == outer_)
@@ -99,7 +93,7 @@ class Writer {
                const std::string& row) {
     const int64_t v = t_.lanes(type.bytes());
     if (v < 2 || a.extent < v) return;
-    plan_.knobs["v"] = v;
+    knobs()["v"] = v;
     line("split {} {} [$v]", stage, a.var.name());
     line("vectorize {} {}.1", stage, a.var.name());
     if (a.extent <= kUnrolled * v) line("unroll {} {}.0", stage, a.var.name());
@@ -117,8 +111,8 @@ class Writer {
     const int64_t u = j.extent >= 16 * v ? std::min<int64_t>(4, 64 / v) : 1;
     const std::string n = op.name();
     const std::string lane = j.var.name() + ".1";
-    plan_.knobs["v"] = v;
-    plan_.knobs[u > 1 ? "uv" : "v"] = u * v;
+    knobs()["v"] = v;
+    knobs()[u > 1 ? "uv" : "v"] = u * v;
     line("split {} {} [${}]", n, j.var.name(), u > 1 ? "uv" : "v");
     line("rfactor {} {} {}", n, lane, op.axes.size());
     line("vectorize {} {}", n, lane);
@@ -141,7 +135,7 @@ class Writer {
     for (size_t d = 0; d < outer_; ++d) names.push_back(last_.axes[d].var.name());
     row_ = names[0];
     if (pairs_) {
-      plan_.knobs["rows"] = 2;
+      knobs()["rows"] = 2;
       line("split {} {} [$rows]", last_.name(), row_);
       inner_ = row_ + ".1";
       row_ += ".0";
@@ -162,7 +156,6 @@ class Writer {
   std::string row_, inner_;  // the loop that everything is attached to; of a pair of rows
   bool pairs_ = false;
   std::vector<std::string> factored_;
-  Plan plan_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "lower/conditions.h"
 
 namespace tenon::lower {
 
@@ -20,10 +21,7 @@ class Flattener : public ir::Mutator {
   }
   ir::Stmt mutate(const ir::Stmt& s) override {
     if (const auto* loop = s.as<ir::For>()) {
-      const arith::Interval lo = arith::interval_of(loop->min, ranges_);
-      const arith::Interval end =
-          arith::interval_of(loop->min + loop->extent - ir::Expr(1), ranges_);
-      ranges_.bind(loop->var, {lo.lo, end.hi});
+      ranges_.bind(loop->var, range_of(*loop, ranges_));
     }
     const ir::Stmt x = descend(s);
     if (const auto* st = x.as<ir::Store>(); st != nullptr && st->indices.size() != 1) {

@@ -9,14 +9,9 @@ namespace tenon::lower {
 
 namespace {
 
-bool is_zero(const ir::Expr& e) {
-  if (const auto* f = e.as<ir::FloatImm>()) return f->value == 0;
-  return ir::is_const(e, 0);
-}
-
 // Takes selects with a zero side out of a product; what they ask is added to `condition`.
 ir::Expr strip(const ir::Expr& e, ir::Expr& condition) {
-  if (const auto* s = e.as<ir::Select>(); s != nullptr && is_zero(s->on_false)) {
+  if (const auto* s = e.as<ir::Select>(); s != nullptr && ir::is_zero(s->on_false)) {
     condition = ir::logical_and(condition, s->condition);
     return strip(s->on_true, condition);
   }

@@ -60,9 +60,7 @@ class CutFinder {
  private:
   void walk(const ir::Stmt& s) {
     if (const auto* f = s.as<ir::For>()) {
-      const arith::Interval lo = arith::interval_of(f->min, ranges_);
-      const arith::Interval end = arith::interval_of(f->min + f->extent - ir::Expr(1), ranges_);
-      ranges_.bind(f->var, {lo.lo, end.hi});
+      ranges_.bind(f->var, range_of(*f, ranges_));
       walk(f->body);
     } else if (const auto* i = s.as<ir::If>()) {
       condition(i->condition);
@@ -148,9 +146,7 @@ class Partitioner : public ir::Mutator {
  private:
   // Goes on inside a loop that stays whole.
   ir::Stmt enter(const ir::Stmt& s, const ir::For& loop) {
-    const arith::Interval lo = arith::interval_of(loop.min, ranges_);
-    const arith::Interval end = arith::interval_of(loop.min + loop.extent - ir::Expr(1), ranges_);
-    ranges_.bind(loop.var, {lo.lo, end.hi});
+    ranges_.bind(loop.var, range_of(loop, ranges_));
     const ir::Stmt body = mutate(loop.body);
     ranges_.unbind(loop.var.node());
     if (body.same_as(loop.body)) return s;

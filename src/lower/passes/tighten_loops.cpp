@@ -28,9 +28,7 @@ class Tightener : public ir::Mutator {
   ir::Stmt mutate(const ir::Stmt& s) override {
     const auto* loop = s.as<ir::For>();
     if (loop == nullptr) return descend(s);
-    const arith::Interval lo = arith::interval_of(loop->min, ranges_);
-    const arith::Interval end = arith::interval_of(loop->min + loop->extent - ir::Expr(1), ranges_);
-    ranges_.bind(loop->var, {lo.lo, end.hi});
+    ranges_.bind(loop->var, range_of(*loop, ranges_));
     const ir::Stmt body = mutate(loop->body);
     ir::Stmt out = body.same_as(loop->body) ? s
                                             : ir::make_for(loop->var, loop->min, loop->extent,
