@@ -19,10 +19,27 @@ struct Conv {
   te::Tensor x, w;
   std::optional<Padding> padding;
   size_t rank = 0;         // spatial dimensions
+  int64_t group = 0;       // output channels in a group; 0: all are in one
   bool pointwise = false;  // kernel 1, stride 1, no padding: positions are one dimension
   std::vector<std::string> kernel;
   std::vector<std::string> like_output;
 };
+
+// The input channel c, or c + k / group * channels for a grouped convolution: the output channels of a group, 0 for one
+// group, nothing for any other index.
+std::optional<int64_t> group_of(const ir::Expr& channel, const te::ComputeOp& op) {
+  const te::Axis& c = op.reduce_axes[0];
+  if (channel.same_as(c.var)) return 0;
+  const arith::Linear l = arith::to_linear(channel);
+  if (l.terms.size() != 2 || l.constant != 0 || l.coefficient(c.var.node()) != 1)
+    return std::nullopt;
+  for (const auto& [atom, factor] : l.terms) {
+    const auto* b = atom.as<ir::Binary>();
+    if (b == nullptr || b->op != ir::BinaryOp::kFloorDiv || factor != c.extent) continue;
+    if (b->a.same_as(op.axes[1].var)) return ir::const_int(b->b);
+  }
+  return std::nullopt;
+}
 
 // n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
 std::optional<Conv> match(const te::ComputeDag& dag) {
@@ -37,21 +54,22 @@ std::optional<Conv> match(const te::ComputeDag& dag) {
   c.rank = op.axes.size() - 2;
   if (parts->x.indices.size() != op.axes.size() || parts->w.indices.size() != op.axes.size())
     return std::nullopt;
-  if (!parts->x.affine || dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
+  if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
   const size_t k = 1;
   const size_t reduce = op.axes.size();
   if (plain_axis(parts->w.indices[0], op) != k || plain_axis(parts->w.indices[1], op) != reduce)
     return std::nullopt;
-  if (plain_axis(parts->x.indices[0], op) != size_t{0} ||
-      plain_axis(parts->x.indices[1], op) != reduce)
-    return std::nullopt;
+  const auto group = group_of(parts->x.indices[1], op);
+  if (plain_axis(parts->x.indices[0], op) != size_t{0} || !group) return std::nullopt;
+  c.group = *group;
   c.pointwise = true;
   for (size_t d = 0; d < c.rank; ++d) {
     const te::Axis& at = op.axes[2 + d];
     const te::Axis& tap = op.reduce_axes[1 + d];
     if (!parts->w.indices[2 + d].same_as(tap.var)) return std::nullopt;
-    const arith::Linear& l = parts->x.map[2 + d];
-    if (l.terms.size() > 2 || l.coefficient(at.var.node()) < 1) return std::nullopt;
+    const arith::Linear l = arith::to_linear(parts->x.indices[2 + d]);
+    if (!l.is_affine() || l.terms.size() > 2 || l.coefficient(at.var.node()) < 1)
+      return std::nullopt;
     c.pointwise =
         c.pointwise && tap.extent == 1 && l.coefficient(at.var.node()) == 1 && l.constant == 0;
     c.kernel.push_back(tap.var.name());
@@ -87,8 +105,11 @@ class Writer : private PlanWriter {
   void size_knobs() {
     const int64_t channels = op_.axes[1].extent;
     const int64_t in = op_.reduce_axes[0].extent;
-    const int64_t v = choose_lanes(channels, op_.output.dtype().bytes(), t_);
+    int64_t v = choose_lanes(channels, op_.output.dtype().bytes(), t_);
+    // A vector, and the vectors of a tile, stay inside one group.
+    if (c_.group > 0) v = std::gcd(v, c_.group);
     const int64_t kvecs = arith::ceil_div(channels, v);
+    const int64_t tileable = c_.group > 0 ? c_.group / v : kvecs;
     x_ = op_.axes.back().extent;
     y_ = c_.rank >= 2 ? op_.axes[op_.axes.size() - 2].extent : 1;
     if (c_.pointwise) {
@@ -97,7 +118,7 @@ class Writer : private PlanWriter {
       y_ = 1;
     }
     skip_ = skips_padding();
-    RegisterTile r = choose_tile(kvecs, x_, skip_ ? 1 : y_, t_);
+    RegisterTile r = choose_tile(tileable, x_, skip_ ? 1 : y_, t_);
     if (skip_) r.yn = y_;
     const int64_t ci = std::gcd(in, t_.lanes(op_.output.dtype().bytes()));
     blocked_ = ci >= 4;
@@ -109,7 +130,8 @@ class Writer : private PlanWriter {
                {"xn", r.xn},
                {"yn", r.yn},
                {"ci", blocked_ ? ci : in},
-               {"co", blocked_ ? in / ci : 1}};
+               {"co", blocked_ ? in / ci : 1},
+               {"cx", blocked_ ? c_.x.shape()[1] / ci : 1}};
   }
 
   // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
@@ -141,7 +163,7 @@ class Writer : private PlanWriter {
     }
     if (c_.pointwise && c_.rank > 1) line("layout_fuse {} 2 {}", c_.x.name(), c_.rank);
     if (!blocked_) return;
-    line("layout_split {} 1 [$co, $ci]", c_.x.name());
+    line("layout_split {} 1 [$cx, $ci]", c_.x.name());
     line("layout_reorder {} [{}]", c_.x.name(), comma(channels_last(dims())));
   }
 
@@ -259,7 +281,8 @@ class Writer : private PlanWriter {
 
 std::optional<Plan> plan_conv(const te::ComputeDag& dag, const target::Target& target) {
   const auto c = match(dag);
-  if (!c) return std::nullopt;
+  if (!c || (c->group > 0 && c->group % 4 != 0))
+    return std::nullopt;  // groups too small for vectors
   return Writer(*c, target).run();
 }
 

@@ -130,9 +130,17 @@ std::vector<Case> cases() {
          return conv_dag({1, 8, 9, 9}, {16, 8, 3, 3}, {{1, 1}, {2, 2}, {2, 2}, {2, 2}, 1}, false);
        }},
       {"conv", "residual", [=] { return residual_dag(); }},
-      {"", "grouped",
+      {"conv", "grouped",
        [=] {
-         return conv_dag({1, 8, 6, 6}, {12, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
+         return conv_dag({1, 8, 6, 6}, {24, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
+       }},
+      {"conv", "grouped_pointwise",
+       [=] {
+         return conv_dag({1, 12, 5, 5}, {48, 4, 1, 1}, {{}, {}, {}, {}, 3}, true);
+       }},
+      {"plain", "small_groups",
+       [=] {
+         return conv_dag({1, 8, 6, 6}, {6, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
        }},
       {"depthwise", "depthwise", [=] { return depthwise_dag(32, 7, 7, 1); }},
       {"depthwise", "depthwise_odd", [=] { return depthwise_dag(19, 8, 9, 2); }},
