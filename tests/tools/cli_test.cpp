@@ -48,6 +48,7 @@ TEST(Cli, BadCommandLines) {
       {{"explain"}, "--te is required"},
       {{"explain", "--te"}, "--te"},
       {{"explain", "--te", "-", "--trace", "x", "--template"}, "excludes"},
+      {{"explain", "--te", "-", "--trace", "-"}, "cannot both be read from standard input"},
       {{"bench", "--te", "-", "--threads", "0"}, "--threads"},
       {{"bench", "--te", "-", "--duration", "soon"}, "--duration"},
   };
@@ -71,12 +72,12 @@ TEST(Cli, BadTensorExpressions) {
     const char* text;
     const char* message;
   } rows[] = {
-      {"", "-:"},
-      {"input A: f32[4]\nC[i: 4] = Q[i]\noutput C\n", "-:2:11: "},
-      {"input A: f32[4]\nC[i: 9] = A[i]\noutput C\n", "-:"},
-      {"input A: f99[4]\n", "-:1:10: "},
-      {"input A: f32[4]\nC[i: 4] = A[i] +\noutput C\n", "-:"},
-      {"\x01\x02\xff", "-:1:1: "},
+      {"", "stdin:"},
+      {"input A: f32[4]\nC[i: 4] = Q[i]\noutput C\n", "stdin:2:11: "},
+      {"input A: f32[4]\nC[i: 9] = A[i]\noutput C\n", "stdin:"},
+      {"input A: f99[4]\n", "stdin:1:10: "},
+      {"input A: f32[4]\nC[i: 4] = A[i] +\noutput C\n", "stdin:"},
+      {"\x01\x02\xff", "stdin:1:1: "},
   };
   for (const auto& row : rows) {
     expect_user_error(tenon({"explain", "--te", "-"}, row.text), row.message);
@@ -89,14 +90,14 @@ TEST(Cli, BadTraces) {
     const char* trace;
     const char* message;
   } rows[] = {
-      {"splot C i [4]\n", "-:1:1: "},
-      {"# fine\nsplit C q [4]\n", "-:2:"},
-      {"split Q i [4]\n", "-:1:"},
-      {"split C i [0]\n", "-:1:1: split C i [0]: factor 0 for loop i of C"},
-      {"vectorize C k\nvectorize C k\n", "-:"},
-      {"[[\"split\",99,0,[16],false]]", "-: step 1, "},
-      {"[[\"split\"", "-"},
-      {"[[\"splot\",1]]", "splot"},
+      {"splot C i [4]\n", "stdin:1:1: "},
+      {"# fine\nsplit C q [4]\n", "stdin:2:"},
+      {"split Q i [4]\n", "stdin:1:"},
+      {"split C i [0]\n", "stdin:1:1: split C i [0]: factor 0 for loop i of C"},
+      {"vectorize C k\nvectorize C k\n", "stdin:"},
+      {"[[\"split\",99,0,[16],false]]", "stdin: step 1, "},
+      {"[[\"split\"", "stdin: not a trace"},
+      {"[[\"splot\",1]]", "stdin: unknown primitive \"splot\""},
   };
   for (const auto& row : rows) {
     expect_user_error(tenon({"explain", "--te", te, "--trace", "-"}, row.trace), row.message);
@@ -112,6 +113,9 @@ TEST(Cli, BadChoices) {
                     "there is no pass 'polish' (passes: emit_loops, ");
   expect_user_error(tenon({"explain", "--te", "-", "--show", "pass:"}, kTe),
                     "nothing called 'pass:'");
+  expect_user_error(tenon({"bench", "--te", "-"},
+                          "input A: f32[1048576, 1000000]\nC[i: 4] = A[i, i]\noutput C\n"),
+                    "its tensors take 3906.3 GiB");
 #if defined(__x86_64__)
   expect_user_error(tenon({"bench", "--te", "-", "--target", "aarch64"}, kTe),
                     "target 'aarch64' does not run on this machine");

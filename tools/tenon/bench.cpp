@@ -62,6 +62,7 @@ Measured measure_program(const Program& program, const BenchOptions& options) {
   Measured m;
   m.threads = options.threads > 0 ? options.threads : program.state.target().cores;
   m.flops = te::flops(program.state.dag());
+  check_memory(program.state.dag());
   const Runtime runtime(m.threads);
   const std::vector<ir::Array> inputs = random_inputs(program.state.dag(), options.seed);
   const LoadedKernel kernel(program, inputs);
@@ -99,8 +100,9 @@ std::vector<std::string> relaid_tensors(const schedule::State& s) {
   return names;
 }
 
-void print_text(const std::string& name, const Program& program, const Measured& m) {
-  fmt::print("{}: {:.4g} MFLOP, compiled in {:.0f} ms\n", name, m.flops * 1e-6, m.compile_s * 1e3);
+void print_text(const Program& program, const Measured& m) {
+  fmt::print("{}: {:.4g} MFLOP, compiled in {:.0f} ms\n", program.name, m.flops * 1e-6,
+             m.compile_s * 1e3);
   if (m.error) {
     fmt::print("right    largest error {:.1e} of the largest value, against the reference\n",
                *m.error);
@@ -116,10 +118,10 @@ void print_text(const std::string& name, const Program& program, const Measured&
              m.flops_per_s() * 1e-9, 100 * m.flops_per_s() / m.peak_flops, m.peak_flops * 1e-9);
 }
 
-void print_json(const std::string& name, const Program& program, const Measured& m) {
+void print_json(const Program& program, const Measured& m) {
   nlohmann::ordered_json answer = {
       {"schema", "tenon.bench/1"},
-      {"te", name},
+      {"te", program.name},
       {"target", program.state.target().fingerprint()},
       {"machine", bench::machine_text()},
       {"clock", bench::clock_text()},
@@ -144,9 +146,9 @@ int bench_program(const BenchOptions& options) {
   const Program program = load_program(options.program);
   const Measured m = measure_program(program, options);
   if (options.json) {
-    print_json(options.program.te_file, program, m);
+    print_json(program, m);
   } else {
-    print_text(options.program.te_file, program, m);
+    print_text(program, m);
   }
   return 0;
 }

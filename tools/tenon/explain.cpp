@@ -112,7 +112,7 @@ int explain(const ExplainOptions& options) {
   }
   if (options.json) {
     const Json answer = {{"schema", "tenon.explain/1"},
-                         {"te", options.program.te_file},
+                         {"te", program.name},
                          {"target", program.state.target().fingerprint()},
                          {"sections", sections}};
     fmt::print("{}\n", answer.dump(2));

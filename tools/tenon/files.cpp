@@ -29,4 +29,6 @@ std::string read_text(const std::string& file) {
   return text.str();
 }
 
+std::string display_name(const std::string& file) { return file == "-" ? "stdin" : file; }
+
 }  // namespace tenon::tools

@@ -2,6 +2,7 @@
 #include "tools/tenon/kernel.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -29,6 +30,25 @@ struct LoadedKernel::Memory {
   size_t bytes;
   void* data;
 };
+
+void check_memory(const te::ComputeDag& dag) {
+  const auto bytes_of = [](const te::Tensor& t) {
+    return static_cast<double>(t.get()->elements()) * static_cast<double>(t.dtype().bytes());
+  };
+  double needed = 0;
+  for (const te::Input& input : dag.inputs) {
+    needed += bytes_of(input.tensor);
+  }
+  for (const te::OpRef& op : dag.ops) {
+    needed += bytes_of(op->output);
+  }
+  const double available =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > available / 2) {
+    throw UserError(fmt::format("its tensors take {:.1f} GiB and this machine has {:.1f} GiB",
+                                needed / (1 << 30), available / (1 << 30)));
+  }
+}
 
 std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed) {
   Rng rng(seed);

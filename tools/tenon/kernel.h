@@ -10,6 +10,9 @@
 
 namespace tenon::tools {
 
+// Throws UserError if the tensors of `dag` would take more than half of this machine's memory.
+void check_memory(const te::ComputeDag& dag);
+
 // One array per input of the dag: floats uniform in [-1, 1), integers 0 or 1 so that they are valid indices.
 std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed);
 

@@ -15,8 +15,14 @@ namespace {
 schedule::Trace read_trace(const std::string& file, const schedule::State& initial) {
   const std::string text = read_text(file);
   const size_t first = text.find_first_not_of(" \t\r\n");
-  const bool is_json = first != std::string::npos && text[first] == '[';
-  return is_json ? schedule::trace_from_json(text) : schedule::parse_trace(text, initial, file);
+  if (first == std::string::npos || text[first] != '[') {
+    return schedule::parse_trace(text, initial, display_name(file));
+  }
+  try {
+    return schedule::trace_from_json(text);
+  } catch (const UserError& error) {  // knows nothing of files
+    throw UserError(display_name(file), 0, 0, error.what());
+  }
 }
 
 schedule::State apply_trace(const std::string& file, const schedule::State& initial,
@@ -50,9 +56,12 @@ void add_program_options(CLI::App& command, ProgramOptions& options) {
 }
 
 Program load_program(const ProgramOptions& options) {
+  if (options.te_file == "-" && options.trace_file == "-") {
+    throw UserError("--te and --trace cannot both be read from standard input");
+  }
   const auto target = std::make_shared<const target::Target>(target::parse_target(options.target));
   const auto dag = std::make_shared<const te::ComputeDag>(
-      te::parse(read_text(options.te_file), options.te_file));
+      te::parse(read_text(options.te_file), display_name(options.te_file)));
   const schedule::State initial(dag, target);
   schedule::Trace trace;
   if (!options.trace_file.empty()) {
@@ -60,9 +69,9 @@ Program load_program(const ProgramOptions& options) {
   } else if (options.use_template) {
     trace = templates::choose(initial).trace;
   }
-  const std::string origin = options.use_template ? "template" : options.trace_file;
+  const std::string origin = options.use_template ? "template" : display_name(options.trace_file);
   schedule::State state = apply_trace(origin, initial, trace);
-  return {options.te_file, initial, std::move(trace), std::move(state)};
+  return {display_name(options.te_file), initial, std::move(trace), std::move(state)};
 }
 
 ir::Function lower_program(const Program& program, const lower::RunOptions& options) {

@@ -20,7 +20,7 @@ struct ProgramOptions {
 void add_program_options(CLI::App& command, ProgramOptions& options);
 
 struct Program {
-  std::string name;  // of the tensor expression: its file
+  std::string name;  // of the tensor expression's file
   schedule::State initial;
   schedule::Trace trace;
   schedule::State state;  // `trace` applied to `initial`
