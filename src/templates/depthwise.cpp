@@ -69,8 +69,11 @@ std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Targ
   p.line("reorder {} [{}, {}_0, {}.0, {}.0, {}.1, {}.1, {}_1]", out, n, k, y, xx, y, xx, k);
   p.line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}_1", out, y, out, xx, out, k);
   p.line("compute_at {} {} {}.0", acc, out, xx);
-  if (balance(op.axes[0].extent * p.knobs()["vecs"], t.cores) >= 0.9 || op.axes[2].extent < 4) {
+  // Rows of equal length can be dealt out with the channels; unequal ones would ask for their length in every tile.
+  if (balance(op.axes[0].extent * p.knobs()["vecs"], t.cores) >= 0.97) {
     p.line("fuse {} [{}, {}_0]\nparallel {} {}@{}_0", out, n, k, out, n, k);
+  } else if (op.axes[2].extent % p.knobs()["yn"] == 0) {
+    p.line("fuse {} [{}, {}_0, {}.0]\nparallel {} {}@{}_0@{}.0", out, n, k, y, out, n, k, y);
   } else {
     p.line("reorder {} [{}, {}.0, {}_0]\nparallel {} {}.0", out, n, y, k, out, y);
   }
