@@ -7,6 +7,23 @@
 
 namespace tenon::templates {
 
+namespace {
+
+// The axis along which an operand is contiguous while the last one strides through it: square tiles keep both in cache.
+std::optional<size_t> transposed_axis(const te::ComputeOp& op,
+                                      const std::vector<te::Access>& accesses) {
+  for (const te::Access& a : accesses) {
+    const size_t last = op.axes.size() - 1;
+    if (!a.affine || a.strides[last] <= 1) continue;
+    for (size_t d = 0; d < last; ++d) {
+      if (a.strides[d] == 1 && op.axes[d].extent > 1) return d;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Target& t) {
   if (dag.outputs.size() != 1) return std::nullopt;
   for (const te::OpRef& op : dag.ops) {
@@ -53,6 +70,15 @@ std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Ta
   if (wide) {
     p.line("split {} {} [$v]", op.name(), inner);
     p.line("vectorize {} {}.1", op.name(), inner);
+    if (const auto across = transposed_axis(op, accesses)) {
+      const std::string other = op.axes[*across].var.name();
+      p.line("split {} {} [$v]", op.name(), other);
+      p.line("reorder {} [{}.0, {}.0, {}.1, {}.1]", op.name(), other, inner, other, inner);
+      if (*across == 0) {
+        p.line("parallel {} {}.0", op.name(), other);
+        return p.take();
+      }
+    }
   }
   if (first > 0) {
     p.line("parallel {} {}", op.name(), op.axes[0].var.name());

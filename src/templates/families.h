@@ -10,6 +10,7 @@ std::optional<Plan> plan_conv(const te::ComputeDag& dag, const target::Target& t
 std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Target& target);
 std::optional<Plan> plan_conv_transpose(const te::ComputeDag& dag, const target::Target& target);
 std::optional<Plan> plan_matmul(const te::ComputeDag& dag, const target::Target& target);
+std::optional<Plan> plan_contraction(const te::ComputeDag& dag, const target::Target& target);
 std::optional<Plan> plan_rows(const te::ComputeDag& dag, const target::Target& target);
 std::optional<Plan> plan_reduce_all(const te::ComputeDag& dag, const target::Target& target);
 std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Target& target);

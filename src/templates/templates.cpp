@@ -16,6 +16,8 @@ constexpr Template kTemplates[] = {
      plan_conv_transpose},
     {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
      plan_matmul},
+    {"contraction", "any other sum of products, vectors along an axis of the second operand",
+     plan_contraction},
     {"rows", "reductions over the last dimension and what is computed from them, row by row",
      plan_rows},
     {"reduce_all", "a reduction to few elements, in parallel vector accumulators", plan_reduce_all},

@@ -79,6 +79,14 @@ te::ComputeDag depthwise_dag(int64_t c, int64_t h, int64_t w, int64_t stride) {
   return b.finish();
 }
 
+te::ComputeDag capsule_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, 5, 6, 3, 4, 4});
+  const auto w = b.constant("W", ir::kF32, {3, 3, 3, 4, 4, 18});
+  b.output(te::capsule_conv2d(b, "Y", x, w, {{2, 2}, {1, 1}, {1, 1}, {}, 1}));
+  return b.finish();
+}
+
 te::ComputeDag transpose_dag(int64_t c, int64_t k, int64_t h, int64_t stride, int64_t kernel) {
   te::Builder b;
   const auto x = b.input("X", ir::kF32, {1, c, h, h});
@@ -151,6 +159,7 @@ std::vector<Case> cases() {
       {"matmul", "matmul_odd", [=] { return matmul_dag(13, 37, 11, false, false, true); }},
       {"matmul", "matmul_ta", [=] { return matmul_dag(7, 33, 5, true, true, false); }},
       {"matmul", "matvec", [=] { return matmul_dag(1, 35, 9, true, false, false); }},
+      {"contraction", "capsule", [=] { return capsule_dag(); }},
       {"rows", "softmax",
        [=] {
          return unary_dag({5, 7, 50}, [](te::Builder& b, const te::Tensor& x) {
@@ -178,6 +187,12 @@ std::vector<Case> cases() {
        [=] {
          return unary_dag({5, 7, 33}, [](te::Builder& b, const te::Tensor& x) {
            return te::transpose(b, "Y", x, {2, 0, 1});
+         });
+       }},
+      {"elementwise", "transpose2d",
+       [=] {
+         return unary_dag({37, 21}, [](te::Builder& b, const te::Tensor& x) {
+           return te::transpose(b, "Y", x, {1, 0});
          });
        }},
       {"plain", "max_pool",
