@@ -144,7 +144,8 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Targ
                          int64_t limit) {
   RegisterTile best;
   double best_cost = 1e30;
-  for (int64_t kb = 1; kb <= std::min<int64_t>(4, kvecs); ++kb) {
+  const int64_t widest = x * y <= 2 ? 8 : 4;  // with few positions, vectors hide the latency
+  for (int64_t kb = 1; kb <= std::min(widest, kvecs); ++kb) {
     if (kvecs % kb != 0) continue;
     int64_t most = (t.vector_registers - kb - 1) / kb;
     if (limit > 0) most = std::min(most, limit);
