@@ -81,7 +81,7 @@ void with_primitive(Variant& step, Fn&& fn) {
       step);
 }
 
-json parse_json(const std::string& text) {
+json parse_json(const std::string& text, const std::string& file) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& e) {
@@ -89,10 +89,10 @@ json parse_json(const std::string& text) {
     const size_t line = static_cast<size_t>(
         std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
     const size_t start = line == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-    throw UserError("trace", static_cast<int>(line) + 1, static_cast<int>(at - start) + 1,
+    throw UserError(file, static_cast<int>(line) + 1, static_cast<int>(at - start) + 1,
                     "this is not JSON");
   } catch (const json::exception&) {
-    throw UserError("a number in the trace is too large");
+    throw UserError(file, 0, 0, "a number in the trace is too large");
   }
 }
 
@@ -160,15 +160,15 @@ std::string to_json(const Trace& trace) {
   return out.dump();
 }
 
-Trace trace_from_json(const std::string& text) {
-  const json j = parse_json(text);
-  if (!j.is_array()) throw UserError("a trace is a list of steps, not " + describe(j));
+Trace trace_from_json(const std::string& text, const std::string& file) {
+  const json j = parse_json(text, file);
+  if (!j.is_array()) throw UserError(file, 0, 0, "a trace is a list of steps, not " + describe(j));
   Trace trace;
   for (const json& s : j) {
     try {
       trace.push_back(step_from_json(s));
     } catch (const UserError& e) {
-      throw UserError(fmt::format("step {}: {}", trace.size() + 1, e.what()));
+      throw UserError(file, 0, 0, fmt::format("step {}: {}", trace.size() + 1, e.what()));
     }
   }
   return trace;

@@ -39,7 +39,8 @@ Result<State> replay(const State& initial, const Trace& trace);
 uint64_t hash(const Trace& trace);
 
 std::string to_json(const Trace& trace);
-Trace trace_from_json(const std::string& json);  // throws UserError
+// Throws UserError: not JSON, unknown primitive, wrong arguments.
+Trace trace_from_json(const std::string& json, const std::string& file = "trace");
 
 // Names are those at the time of each step; a step that cannot be applied ends the text with its reason.
 std::string to_text(const Trace& trace, const State& initial);

@@ -96,8 +96,8 @@ TEST(Cli, BadTraces) {
       {"split C i [0]\n", "stdin:1:1: split C i [0]: factor 0 for loop i of C"},
       {"vectorize C k\nvectorize C k\n", "stdin:"},
       {"[[\"split\",99,0,[16],false]]", "stdin: step 1, "},
-      {"[[\"split\"", "stdin: not a trace"},
-      {"[[\"splot\",1]]", "stdin: unknown primitive \"splot\""},
+      {"[[\"split\"", "stdin:1:10: this is not JSON"},
+      {"[[\"splot\",1]]", "stdin: step 1: unknown primitive \"splot\""},
   };
   for (const auto& row : rows) {
     expect_user_error(tenon({"explain", "--te", te, "--trace", "-"}, row.trace), row.message);

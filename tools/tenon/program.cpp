@@ -15,14 +15,9 @@ namespace {
 schedule::Trace read_trace(const std::string& file, const schedule::State& initial) {
   const std::string text = read_text(file);
   const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '[') {
-    return schedule::parse_trace(text, initial, display_name(file));
-  }
-  try {
-    return schedule::trace_from_json(text);
-  } catch (const UserError& error) {  // knows nothing of files
-    throw UserError(display_name(file), 0, 0, error.what());
-  }
+  const bool is_json = first != std::string::npos && text[first] == '[';
+  return is_json ? schedule::trace_from_json(text, display_name(file))
+                 : schedule::parse_trace(text, initial, display_name(file));
 }
 
 schedule::State apply_trace(const std::string& file, const schedule::State& initial,
