@@ -7,11 +7,11 @@
 namespace tenon::ir {
 
 enum class Dialect : uint8_t {
-  kLoops,    // multi-dimensional accesses, all loop kinds, no vectors, no predicates
-  kVectors,  // kLoops plus vector values and predicates; no kVectorized loop
+  kLoops,        // multi-dimensional accesses, all loop kinds, no vectors, no predicates
+  kVectors,      // kLoops plus vector values and predicates; no kVectorized loop
   kFlatLoops,    // kLoops with one index per access
   kFlatVectors,  // kVectors with one index per access
-  kFlat,     // one index per access, no kVectorized or kUnrolled loop: what backends take
+  kFlat,         // one index per access, no kVectorized or kUnrolled loop: what backends take
 };
 
 // Always: variables are bound before use and bound once, buffers are parameters or allocated around

@@ -22,7 +22,8 @@ struct Target {
   std::string machine;   // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
   int vector_bytes = 16;  // widest vector register that is worth using
   int vector_registers = 16;
-  int datapath_bytes = 16;  // what one arithmetic unit takes at once; a wider vector costs as several
+  int datapath_bytes =
+      16;  // what one arithmetic unit takes at once; a wider vector costs as several
   bool has_fma = false;
   int cores = 1;  // physical, usable by this process
   int64_t l1d_bytes = 32 << 10;

@@ -65,12 +65,10 @@ Tensor softmax(Builder& b, const std::string& name, const Tensor& x) {
   const Tensor sum =
       rows.reduce(name + ".sum", ir::BinaryOp::kAdd, [&](Axes a) { return rows.at(e, a); });
   // One division a row instead of one an element.
-  const Tensor inverse = rows.row(name + ".inverse", [&](Axes a) {
-    return ir::make_float(rows.wide, 1) / rows.at(sum, a);
-  });
-  return rows.full(name, [&](Axes a) {
-    return ir::cast(x.dtype(), rows.at(e, a) * rows.per_row(inverse, a));
-  });
+  const Tensor inverse = rows.row(
+      name + ".inverse", [&](Axes a) { return ir::make_float(rows.wide, 1) / rows.at(sum, a); });
+  return rows.full(
+      name, [&](Axes a) { return ir::cast(x.dtype(), rows.at(e, a) * rows.per_row(inverse, a)); });
 }
 
 Tensor layer_norm(Builder& b, const std::string& name, const Tensor& x, const Tensor& scale,
