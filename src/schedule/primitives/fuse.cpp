@@ -2,7 +2,6 @@
 #include "schedule/primitives/fuse.h"
 
 #include "schedule/rules.h"
-#include "te/limits.h"
 
 namespace tenon::schedule {
 
@@ -13,7 +12,6 @@ Result<void> Fuse::check(const State& s) const {
   }
   for (const LoopRef l : loops) TENON_TRY(check_free_leaf(s, stage, l));
   const Stage& st = s[stage];
-  int64_t extent = st.loop(loops[0].id).extent;
   for (size_t i = 0; i + 1 < loops.size(); ++i) {
     const LoopId l = loops[i].id;
     if (st.position(loops[i + 1].id) != st.position(l) + 1) {
@@ -22,13 +20,6 @@ Result<void> Fuse::check(const State& s) const {
     if (st.loop(l).kind != st.loop(loops[i + 1].id).kind) {
       return Illegal{.code = IllegalCode::kMixedKinds, .stage = stage.id, .loop = l};
     }
-    if (extent > te::kMaxElements / st.loop(loops[i + 1].id).extent) {
-      return Illegal{.code = IllegalCode::kLoopTooLong,
-                     .stage = stage.id,
-                     .loop = l,
-                     .limit = te::kMaxElements};
-    }
-    extent *= st.loop(loops[i + 1].id).extent;
     if (!s.attached_to(stage.id, l).empty() || st.init_at == loops[i + 1].id) {
       return Illegal{.code = IllegalCode::kAttached, .stage = stage.id, .loop = l};
     }

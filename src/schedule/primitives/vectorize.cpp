@@ -18,14 +18,10 @@ Result<void> Vectorize::check(const State& s) const {
                    .value = extent,
                    .limit = kMaxLanes};
   }
+  // So there is never a second vectorised loop.
   for (size_t i = static_cast<size_t>(st.position(loop.id)) + 1; i < st.leaves.size(); ++i) {
     if (st.loop(st.leaves[i]).mark != Mark::kUnroll) {
       return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = loop.id};
-    }
-  }
-  for (const LoopId l : st.leaves) {
-    if (st.loop(l).mark == Mark::kVectorize) {
-      return Illegal{.code = IllegalCode::kSecondVector, .stage = stage.id, .loop = l};
     }
   }
   for (int i = st.position(loop.id); i < static_cast<int>(st.leaves.size()); ++i) {

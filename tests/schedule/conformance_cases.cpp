@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/conformance_cases.h"
+
+#include "schedule/programs.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+const char* const kGather = R"(
+input A: f32[7, 5]
+input I: i64[6]
+B[i: 7, j: 5] = A[i, j] * 2.0
+C[n: 6, j: 5] = B[max(0, min(I[n], 6)), j] + 1.0
+output C
+)";
+const char* const kTwoReaders = R"(
+input A: f32[4, 9]
+B[i: 4, j: 9] = A[i, j] + 1.0
+S[i: 4] = max(k: 9) B[i, k]
+D[i: 4, j: 9] = B[i, j] - S[i]
+output D
+)";
+const char* const kIntegers = R"(
+input A: i32[5, 12]
+input L: i64[5, 12]
+C[i: 5] = sum(k: 12) A[i, k] * 3 + 1
+M[i: 5] = sum(k: 12) L[i, k] * 2 - 3
+P[i: 5] = prod(k: 12) L[i, k] * 2
+output C
+output M
+output P
+)";
+const char* const kSame = R"(
+input A: f32[5]
+C[i: 5] = sum(k: 8) A[i]
+output C
+)";
+// An index and a body that must not be computed on padding.
+const char* const kDivide = R"(
+C[i: 4] = i32(8) // i32(4 - i)
+output C
+)";
+// Two axes whose parts would share a name.
+const char* const kNames = R"(
+input A: f32[4, 6]
+C[k: 4, k_0: 6] = A[k, k_0] + 1.0
+output C
+)";
+
+const std::string kTile = R"(
+cache_write C register
+compute_inline C
+split D i [3]
+compute_at C.cache D i.0
+reorder C.cache [k, i, j]
+unroll C.cache i
+vectorize C.cache j
+unroll D i.1
+)";
+
+}  // namespace
+
+std::vector<AppliedCase> applied_cases() {
+  return {
+      {kMatmul, "", "split D j [4]"},
+      {kMatmul, "", "split D j [11]"},
+      {kMatmul, "", "split D i [1]"},
+      {kMatmul, "", "split C k [2, 2]"},
+      {kMatmul, "", "split D j [3] parts"},
+      {kMatmul, "", "split D j [11] parts"},
+      {kMatmul, "split D j [4] parts", "split D j.1 [2]"},
+      {kMatmul, "split D j [4]", "split D j.1 [3] parts"},
+      {kMatmul, "split D j [2] parts\ncompute_at C D j.0", "split C j [4]"},
+      {kMatmul, "compute_at C D i", "split D i [3]"},
+      {kOnes, "", "split C i [1]"},
+      {kNorm, "", "split R k [4]"},
+      {kNames, "layout_split C 0 [2, 2]", "split C k_0 [4]"},
+
+      {kMatmul, "", "fuse D [i, j]"},
+      {kMatmul, "split D i [4]\nsplit D j [3]", "fuse D [i.1, j.0, j.1]"},
+      {kMatmul, "split D j [4] parts", "fuse D [i, j.0]"},
+      {kMatmul, "split D i [2] parts", "fuse D [i.0, i.1]"},
+      {kConv, "", "fuse Y [c, r]"},
+      {kConv, "split Y r [2]", "fuse Y [c, r.0]"},
+      {kMatmul, "compute_at C D j", "fuse D [i, j]"},
+      {kMatmul, "compute_at C D j\nfuse D [i, j]", "fuse C [i, j]"},
+
+      {kMatmul, "", "reorder C [k, i]"},
+      {kMatmul, "", "reorder C [k, j, i]"},
+      {kMatmul, "split C k [2]\nsplit C i [3]", "reorder C [k.0, i.1, j]"},
+      {kMatmul, "compute_at C D i", "reorder D [j, i]"},
+      {kMatmul, "unroll C k\nvectorize C j", "reorder C [k, j]"},
+      {kConv, "compute_at P Y x\ncompute_at Y Z x", "reorder Z [x, k]"},
+
+      {kMatmul, "", "parallel C j"},
+      {kMatmul, "split D i [3] parts\ncompute_at C D i.0", "parallel D i.0"},
+      {kMatmul, "reorder C [k, i, j]", "parallel C i"},
+      {kMatmul, "compute_at C D i", "parallel C j"},
+      {kOnes, "", "parallel C i"},
+
+      {kMatmul, "", "vectorize D j"},
+      {kMatmul, "split D j [4]", "vectorize D j.1"},
+      {kMatmul, "split D j [3] parts", "vectorize D j.1"},
+      {kMatmul, "", "vectorize C k"},
+      {kMatmul, "split C k [2]", "vectorize C k.1"},
+      {kMatmul, "reorder C [k, i, j]", "vectorize C j"},
+      {kMatmul, "unroll C k", "vectorize C j"},
+      {kConv, "", "vectorize Y r"},
+      {kConv, "", "vectorize P y"},
+      {kNorm, "", "vectorize R k"},
+      {kNorm, "", "vectorize S i"},
+      {kSame, "", "vectorize C k"},
+      {kSame, "split C k [3]", "vectorize C k.1"},
+      {kIntegers, "", "vectorize C k"},
+      {kIntegers, "", "vectorize M k"},
+      {kIntegers, "split P k [5]", "vectorize P k.1"},
+      {kGather, "", "vectorize C j"},
+      {kGather, "reorder C [j, n]", "vectorize C n"},
+      {kMatmul, "prefetch D j C 3", "vectorize D j"},
+
+      {kMatmul, "", "unroll C k"},
+      {kMatmul, "split C k [2]", "unroll C k.1"},
+      {kMatmul, "split D j [2] parts", "unroll D j.0"},
+      {kMatmul, "compute_at C D i", "unroll D i"},
+      {kOnes, "", "unroll C k"},
+
+      {kMatmul, "", "pragma_unroll C 16"},
+      {kMatmul, "", "pragma_unroll C 0"},
+      {kMatmul, "split C k [2]", "pragma_unroll C 64"},
+      {kMatmul, "compute_at C D i", "pragma_unroll C 512"},
+      {kNorm, "", "pragma_unroll S 512"},
+
+      {kMatmul, "", "compute_at C D i"},
+      {kMatmul, "", "compute_at C D j"},
+      {kMatmul, "split D j [4]", "compute_at C D j.0"},
+      {kMatmul, "split D j [4] parts", "compute_at C D j.0"},
+      {kMatmul, "fuse D [i, j]", "compute_at C D i@j"},
+      {kConv, "", "compute_at P Y k"},
+      {kConv, "", "compute_at P Y x"},
+      {kConv, "split Y x [2]", "compute_at P Y x.0"},
+      {kConv, "split Y x [2] parts", "compute_at P Y x.0"},
+      {kConv, "reorder Y [c, x, r]", "compute_at P Y r"},
+      {kConv, "compute_at Y Z x", "compute_at P Z x"},
+      {kConv, "compute_at Y Z x", "compute_at P Y c"},
+      {kGather, "", "compute_at B C n"},
+      {kTwoReaders, "compute_at S D i", "compute_at B D i"},
+      {kMatmul, "compute_at C D i", "compute_at C D j"},
+      {kMatmul, "cache_read A [C] local\ncompute_at C D i", "compute_at A.read C k"},
+
+      {kChain, "", "compute_inline B"},
+      {kChain, "compute_inline C", "compute_inline B"},
+      {kConv, "", "compute_inline P"},
+      {kGather, "", "compute_inline B"},
+      {kTwoReaders, "", "compute_inline B"},
+      {kChain, "compute_at B C i\ncompute_root B", "compute_inline C"},
+      {kChain, "layout_reorder B [1, 0]", "compute_inline B"},
+      {kChain, "layout_split B 1 [4, 4]", "compute_inline B"},
+
+      {kChain, "", "compute_root B"},
+      {kChain, "compute_at C D j", "compute_root C"},
+      {kChain, "compute_at B C i\ncompute_at C D i", "compute_root C"},
+
+      {kMatmul, "", "cache_write C local"},
+      {kMatmul, "", "cache_write D global"},
+      {kMatmul, "cache_write C local", "cache_write C local"},
+      {kMatmul, "layout_split C 1 [3, 4]", "cache_write C local"},
+      {kChain, "layout_pad B 1 2 1", "cache_write B local"},
+      {kNorm, "", "cache_write S local"},
+
+      {kMatmul, "", "cache_read A [C] local"},
+      {kMatmul, "", "cache_read C [] global"},
+      {kTwoReaders, "", "cache_read B [S] local"},
+      {kTwoReaders, "cache_read B [S] local", "cache_read B [D, B.read] local"},
+      {kMatmul, "layout_split A 0 [4, 2]", "cache_read A [C] local"},
+      {kChain, "layout_pad B 1 2 1", "cache_read B [C] local"},
+      {kDense, "layout_store_at b W 0", "cache_read W [Y, Z] local"},
+
+      {kMatmul, "", "rfactor C k 0"},
+      {kMatmul, "split C k [2]", "rfactor C k.1 2"},
+      {kMatmul, "split C k [2]", "rfactor C k.0 1"},
+      {kMatmul, "split C k [3] parts", "rfactor C k.1 0"},
+      {kConv, "fuse Y [c, r]\nsplit Y c@r [4]", "rfactor Y c@r.1 0"},
+      {kConv, "", "rfactor Y r 2"},
+      {kNorm, "split S i [2]", "rfactor S i.1 0"},
+      {kMatmul, "layout_split C 0 [2, 4]", "rfactor C k 1"},
+      {kMatmul, "split C i [2]\nparallel C i.0", "rfactor C k 0"},
+      {kMatmul, "compute_at C D i", "rfactor C k 0"},
+      {kIntegers, "split M k [5]", "rfactor M k.1 1"},
+
+      {kMatmul, "", "decompose_init C i"},
+      {kMatmul, "", "decompose_init C j"},
+      {kMatmul, "", "decompose_init C k"},
+      {kMatmul, "split C i [3]\nvectorize C k", "decompose_init C i.1"},
+      {kNorm, "", "decompose_init S i"},
+      {kMatmul, "compute_at C D i", "decompose_init C i"},
+
+      {kChain, "", "storage_align B 0 16 8"},
+      {kChain, "", "storage_align B 0 4096 4095"},
+      {kChain, "compute_at B C i", "storage_align B 0 4 3"},
+      {kChain, "layout_split B 1 [4, 4]", "storage_align B 1 8 1"},
+
+      {kMatmul, "", "prefetch C k A 2"},
+      {kMatmul, "split C j [4]", "prefetch C i B 1"},
+      {kMatmul, "prefetch C k A 2", "prefetch C k B 4096"},
+      {kConv, "compute_inline P", "prefetch Y x X 1"},
+
+      {kMatmul, "", "layout_split A 0 [4, 2]"},
+      {kMatmul, "", "layout_split C 1 [3, 4]"},
+      {kMatmul, "", "layout_split D 1 [2, 2, 3]"},
+      {kMatmul, "layout_split D 1 [3, 4]", "layout_split D 2 [3, 2]"},
+      {kMatmul, "compute_at C D i", "layout_split A 1 [2, 4]"},
+      {kDivide, "", "layout_split C 0 [2, 3]"},
+      {kNames, "", "layout_split C 0 [2, 2]"},
+      {kGather, "", "layout_split B 0 [3, 3]"},
+      {kOnes, "", "layout_split B 0 [2, 2]"},
+
+      {kMatmul, "", "layout_reorder A [1, 0]"},
+      {kMatmul, "", "layout_reorder C [1, 0]"},
+      {kMatmul, "layout_split D 1 [3, 4]", "layout_reorder D [1, 0, 2]"},
+      {kNorm, "", "layout_reorder S []"},
+
+      {kMatmul, "", "layout_fuse A 0 2"},
+      {kMatmul, "layout_split D 1 [3, 4]", "layout_fuse D 0 2"},
+      {kMatmul, "layout_reorder C [1, 0]", "layout_fuse C 0 2"},
+
+      {kConv, "", "layout_pad P 1 1 2"},
+      {kConv, "compute_inline P", "layout_pad X 1 1 1"},
+      {kConv, "compute_inline P", "layout_pad X 1 0 1"},
+      {kConv, "compute_inline P\nlayout_split X 0 [2, 2]", "layout_pad X 2 1 1"},
+      {kChain, "layout_split B 1 [5, 3]", "layout_pad B 2 1 0"},
+      {kMatmul, "", "layout_pad D 0 0 1"},
+
+      {kConv, "split Y x [2]", "layout_unfold P 1 5 4"},
+      {kConv, "", "layout_unfold P 1 3 2"},
+      {kConv, "compute_inline P\nlayout_pad X 1 1 1", "layout_unfold X 1 5 4"},
+      {kConv, "", "layout_unfold P 1 11 10"},
+
+      {kDense, "", "layout_store_at b W 0"},
+      {kDense, "layout_store_at b W 0", "layout_split W 1 [2, 3]"},
+      {kDense, "layout_store_at b W 0\nlayout_reorder W [1, 0]", "layout_pad W 1 0 2"},
+
+      // A register tile, step by step.
+      {kMatmul, kTile, "vectorize D j"},
+      {kMatmul, kTile + "vectorize D j\n", "parallel D i.0"},
+  };
+}
+
+}  // namespace tenon::schedule

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small dags with odd extents that the tests of schedules share.
+#pragma once
+
+namespace tenon::schedule {
+
+// A product and an element-wise op behind it: C is read in place.
+inline constexpr const char* kMatmul = R"(
+input A: f32[7, 5]
+const B: f32[5, 11]
+C[i: 7, j: 11] = sum(k: 5) A[i, k] * B[k, j]
+D[i: 7, j: 11] = max(C[i, j], 0.0)
+output D
+)";
+
+// Three element-wise ops in a row.
+inline constexpr const char* kChain = R"(
+input A: f32[5, 13]
+B[i: 5, j: 13] = A[i, j] + 1.0
+C[i: 5, j: 13] = B[i, j] * 2.0
+D[i: 5, j: 13] = C[i, j] - 3.0
+output D
+)";
+
+// Padding and a convolution with stride 2: P is read with a halo.
+inline constexpr const char* kConv = R"(
+input X: f32[3, 9]
+const W: f32[4, 3, 3]
+P[c: 3, y: 11] = select(1 <= y and y < 10, X[c, y - 1], 0.0)
+Y[k: 4, x: 5] = sum(c: 3, r: 3) P[c, x*2 + r] * W[k, c, r]
+Z[k: 4, x: 5] = Y[k, x] + 0.5
+output Z
+)";
+
+// One element out of two reductions.
+inline constexpr const char* kNorm = R"(
+input A: f32[3, 17]
+R[i: 3] = sum(k: 17) A[i, k] * A[i, k]
+S[] = max(i: 3) R[i]
+output S
+)";
+
+// Extents of one everywhere.
+inline constexpr const char* kOnes = R"(
+input A: f32[1, 1]
+B[i: 1, j: 1] = A[i, j] + 1.0
+C[i: 1, j: 1] = sum(k: 1) B[i, k] * 2.0
+output C
+)";
+
+// A bias beside weights, for store_at.
+inline constexpr const char* kDense = R"(
+input X: f32[3, 5]
+const W: f32[5, 6]
+const b: f32[6]
+Y[i: 3, j: 6] = sum(k: 5) X[i, k] * W[k, j]
+Z[i: 3, j: 6] = Y[i, j] + b[j]
+output Z
+)";
+
+}  // namespace tenon::schedule

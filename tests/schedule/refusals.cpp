@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/refusals.h"
+
+#include "schedule/programs.h"
+
+namespace tenon::schedule {
+
+namespace {
+
+using enum IllegalCode;
+
+// B = A + A, C = B + B, ...: every stage inlined doubles the body of the next.
+std::string doubling(int ops) {
+  std::string te = "input T0: f32[3]\n";
+  for (int i = 1; i <= ops; ++i) {
+    const std::string from = "T" + std::to_string(i - 1) + "[i]";
+    te += "T" + std::to_string(i) + "[i: 3] = " + from + " + " + from + "\n";
+  }
+  return te + "output T" + std::to_string(ops) + "\n";
+}
+
+std::string inline_all(int ops) {
+  std::string trace;
+  for (int i = 1; i <= ops; ++i) trace += "compute_inline T" + std::to_string(i) + "\n";
+  return trace;
+}
+
+const char* const kLong = R"(
+input A: f32[2, 1000]
+C[i: 2, j: 1000] = A[i, j] + 1.0
+output C
+)";
+const char* const kHuge = R"(
+input A: f32[1048576]
+C[i: 1048576] = sum(k: 1048576) A[i] * 2.0
+output C
+)";
+const char* const kUnused = R"(
+input A: f32[3]
+input U: f32[3]
+C[i: 3] = A[i] + 1.0
+output C
+)";
+const char* const kLarge = R"(
+input A: f32[4, 1000, 1000]
+B[n: 4, i: 1000, j: 1000] = A[n, i, j] + 1.0
+C[n: 4, i: 1000, j: 1000] = B[n, i, j] * 2.0
+output C
+)";
+
+// `rows` x 2 vectors of 8 lanes that accumulate, which takes 2*rows + 2 + 1 registers.
+std::string tile(int rows) {
+  return "cache_write C register\ncompute_inline C\nsplit D i [" + std::to_string(rows) +
+         "]\nsplit D j [2, 8]\nreorder D [i.0, j.0, i.1, j.1, j.2]\ncompute_at C.cache D j.0\n"
+         "split C.cache j [8]\nreorder C.cache [k, i, j.0, j.1]\nunroll C.cache i\n"
+         "unroll C.cache j.0\nvectorize C.cache j.1\nvectorize D j.2\nunroll D j.1\n";
+}
+
+const char* const kProduct = R"(
+input A: f32[21, 5]
+input B: f32[5, 32]
+C[i: 21, j: 32] = sum(k: 5) A[i, k] * B[k, j]
+D[i: 21, j: 32] = max(C[i, j], 0.0)
+output D
+)";
+
+}  // namespace
+
+std::vector<RefusedCase> refused_steps() {
+  return {
+      // What every step asks of its stage and loop.
+      {kMatmul, "", "split %9 %0 [2]", kNoSuchStage, "there is no stage 9"},
+      {kMatmul, "", "split A %0 [2]", kPlaceholder, "A is an input: it has no loops"},
+      {kMatmul, "", "split D %7 [2]", kNoSuchLoop, "stage D has no loop 7"},
+      {kMatmul, "split D i [2]", "split D i [2]", kNotALeaf,
+       "loop i of D was split or fused before; name one of its parts"},
+      {kMatmul, "", "compute_inline D", kIsOutput,
+       "D is an output: it stays at the root"},
+      {kChain, "compute_inline B", "split B i [2]", kInlined, "B is inlined: it has no loops"},
+      {kMatmul, "unroll D i", "split D i [2]", kAnnotated,
+       "loop i of D already carries an annotation"},
+
+      {kMatmul, "", "split D j [0]", kBadFactor, "factor 0 for loop j of D is not in 1..11"},
+      {kMatmul, "", "split D j [12]", kBadFactor, "factor 12 for loop j of D is not in 1..11"},
+      {kMatmul, "", "split D j [-3]", kBadFactor, "factor -3 for loop j of D is not in 1..11"},
+      {kMatmul, "", "split D j [5, 5]", kBadFactor, "factor 5 for loop j of D is not in 1..11"},
+      {kHuge, "", "split C i [1048576, 1048576, 1048576, 1048576]", kBadFactor,
+       "factor 1048576 for loop i of C is not in 1..1048576"},
+      {kMatmul, "", "split D j []", kBadFactorCount,
+       "loop j of D is split by 0 factors; give 1 to 8"},
+      {kMatmul, "", "split D j [1, 1, 1, 1, 1, 1, 1, 1, 1]", kBadFactorCount,
+       "loop j of D is split by 9 factors; give 1 to 8"},
+      {kMatmul, "", "split D j [2, 2] parts", kBadFactorCount,
+       "loop j of D is split by 2 factors; give 1 to 1"},
+      {kMatmul, "prefetch C k A 2", "split C k [2]", kAttached,
+       "loop k of C has another stage attached to it"},
+
+      {kMatmul, "", "fuse D [i]", kBadPermutation, "list at least 2 loops of D, each once"},
+      {kMatmul, "", "fuse D [j, i]", kNotAdjacent,
+       "loop j of D does not directly enclose the next loop to fuse"},
+      {kMatmul, "", "fuse D [i, i]", kNotAdjacent,
+       "loop i of D does not directly enclose the next loop to fuse"},
+      {kMatmul, "", "fuse C [j, k]", kMixedKinds,
+       "loop j of C would mix spatial and reduction iterations"},
+      {kMatmul, "compute_at C D i", "fuse D [i, j]", kAttached,
+       "loop i of D has another stage attached to it"},
+
+      {kMatmul, "", "reorder D []", kBadPermutation, "list at least 1 loops of D, each once"},
+      {kMatmul, "", "reorder D [i, j, i]", kBadPermutation,
+       "list at least 1 loops of D, each once"},
+      {kMatmul, "vectorize D j", "reorder D [j, i]", kNotInnermost,
+       "loop j of D must have no serial loop inside to be vectorised"},
+      {kMatmul, "decompose_init C j", "reorder C [k, j]", kBadInitLoop,
+       "the initial value of C cannot be set at loop j: a reduction loop lies outside it"},
+      {kChain, "compute_at C D j\ncompute_at B D i", "reorder D [j, i]", kNotAConsumer,
+       "loop i of D does not enclose every reader of B"},
+      {kChain, "reorder D [j, i]\nunroll D i\ncompute_at C D i\nreorder D [i, j]\nvectorize D j",
+       "reorder D [j, i]", kInsideVector,
+       "loop i of D lies inside a vectorised loop, where nothing can be attached"},
+
+      {kMatmul, "", "parallel C k", kReductionLoop,
+       "loop k of C is a reduction loop; use rfactor first"},
+      {kMatmul, "parallel D i", "parallel D j", kNestedParallel,
+       "loop j of D lies inside or around another parallel loop"},
+      {kMatmul, "compute_at C D i\nparallel C j", "parallel D i", kNestedParallel,
+       "loop i of D lies inside or around another parallel loop"},
+      {kMatmul, "cache_write C register", "parallel C.cache i", kRegisterShared,
+       "C.cache is in registers, which parallel loop i of C.cache would share"},
+
+      {kMatmul, "", "vectorize D i", kNotInnermost,
+       "loop i of D must have no serial loop inside to be vectorised"},
+      {kLong, "", "vectorize C j", kBadLanes,
+       "loop j of C has 1000 iterations; a vector holds 2 to 64"},
+      {kOnes, "", "vectorize C k", kBadLanes, "loop k of C has 1 iterations; a vector holds 2 to 64"},
+      {kMatmul, "vectorize D j", "vectorize D i", kNotInnermost,
+       "loop i of D must have no serial loop inside to be vectorised"},
+      {kMatmul, "split D j [3, 2]\nvectorize D j.2", "vectorize D j.1", kNotInnermost,
+       "loop j.1 of D must have no serial loop inside to be vectorised"},
+      {kMatmul, "compute_at C D j", "vectorize D j", kAttached,
+       "loop j of D has another stage attached to it"},
+
+      {kLong, "", "unroll C j", kUnrollTooLarge,
+       "unrolling loop j of C makes 1000 copies; the limit is 512"},
+      {kLong, "split C j [400]\nunroll C i", "unroll C j.1", kUnrollTooLarge,
+       "unrolling loop j.1 of C makes 800 copies; the limit is 512"},
+      {kMatmul, "", "pragma_unroll D 513", kBadLimit, "limit 513 for D is not in 0..512"},
+      {kMatmul, "", "pragma_unroll D -1", kBadLimit, "limit -1 for D is not in 0..512"},
+      {kMatmul, "", "pragma_unroll A 16", kPlaceholder, "A is an input: it has no loops"},
+      {kMatmul, "", "bind D i thread_x", kUnsupportedHere,
+       "the target has no GPU threads for loop i of D"},
+      {kMatmul, "", "bind C k thread_x", kReductionLoop,
+       "loop k of C is a reduction loop; use rfactor first"},
+
+      {kMatmul, "", "compute_at D C i", kIsOutput, "D is an output: it stays at the root"},
+      {kMatmul, "", "compute_at C C i", kCyclicAttach, "attaching C to C would make a cycle"},
+      {kChain, "compute_at B C i", "compute_at C B j", kCyclicAttach,
+       "attaching C to B would make a cycle"},
+      {kChain, "", "compute_at B D i", kNotAConsumer,
+       "loop i of D does not enclose every reader of B"},
+      {kMatmul, "vectorize D j", "compute_at C D j", kInsideVector,
+       "loop j of D lies inside a vectorised loop, where nothing can be attached"},
+      {kMatmul, "parallel C i\nparallel D i", "compute_at C D i", kNestedParallel,
+       "loop i of D lies inside or around another parallel loop"},
+      {kMatmul, "fuse D [i, j]\nsplit D i@j [4]", "compute_at C D i@j.0", kInexactRegion,
+       "the part of C that loop i@j.0 of D needs is not a box"},
+      {kChain, "compute_at C D j\ncompute_at B D j", "compute_at C D i", kNotAConsumer,
+       "loop j of D does not enclose every reader of B"},
+      {kChain, "compute_inline C", "compute_at B C i", kInlined, "C is inlined: it has no loops"},
+
+      {kMatmul, "", "compute_inline C", kHasReduction, "C has a reduction and cannot be inlined"},
+      {kChain, "compute_at B C i", "compute_inline C", kAttached,
+       "loop i of C has another stage attached to it"},
+      {kChain, "layout_pad B 1 0 3", "compute_inline B", kZerosInlined,
+       "B stores zeros around its elements and cannot be inlined"},
+      {doubling(12), inline_all(10), "compute_inline T11", kInlineTooLarge,
+       "inlining T11 makes the body of T12 12291 terms long; the limit is 10000"},
+      {kMatmul, "", "compute_root A", kPlaceholder, "A is an input: it has no loops"},
+      {kChain, "compute_at C D j\ncompute_at B D j", "compute_root C", kNotAConsumer,
+       "loop j of D does not enclose every reader of B"},
+
+      {kMatmul, "", "cache_write C shared", kBadScope, "shared memory is not available for C"},
+      {kMatmul, "split C i [2]", "cache_write C local", kLoopsTransformed,
+       "C already has loop steps; layout steps and cache_write come before them"},
+      {kMatmul, "decompose_init C i", "cache_write C local", kLoopsTransformed,
+       "C already has loop steps; layout steps and cache_write come before them"},
+      {kMatmul, "compute_at C D i", "cache_write D local", kAttached,
+       "loop i of D has another stage attached to it"},
+      {kMatmul, "", "cache_read A [C] shared", kBadScope, "shared memory is not available for A"},
+      {kMatmul, "", "cache_read A [D] local", kNotAReader, "D does not read A"},
+      {kUnused, "", "cache_read U [] local", kNoReaders, "nothing reads U"},
+      {kMatmul, "compute_at C D i", "cache_read C [D] local", kIsAttached,
+       "C is attached to loop i of D; cache it before that"},
+      {kDense, "layout_store_at b W 0", "cache_read b [Z] local", kNotStored,
+       "b is stored inside another tensor"},
+      {kChain, "compute_inline B", "cache_read B [C] local", kInlined,
+       "B is inlined: it has no loops"},
+
+      {kMatmul, "", "rfactor D i 0", kNoReduction, "D has no reduction"},
+      {kMatmul, "", "rfactor C i 0", kNotReductionLoop, "loop i of C is not a reduction loop"},
+      {kMatmul, "", "rfactor C k 3", kNoSuchDim, "the layout of C has no dimension 3"},
+      {kMatmul, "cache_read A [C] local\ncompute_at A.read C i", "rfactor C k 0", kAttached,
+       "loop i of C has another stage attached to it"},
+      {kMatmul, "cache_read A [C] local\ncompute_at C D i\ncompute_at A.read D i", "rfactor C k 0",
+       kNotAConsumer, "loop i of D does not enclose every reader of A.read"},
+      {kHuge, "", "rfactor C k 0", kTensorTooLarge,
+       "factoring C would make a tensor of more than 1099511627775 elements"},
+      {kMatmul, "", "decompose_init D i", kNoReduction, "D has no reduction"},
+      {kMatmul, "reorder C [k, j]", "decompose_init C j", kBadInitLoop,
+       "the initial value of C cannot be set at loop j: a reduction loop lies outside it"},
+
+      {kChain, "", "storage_align D 0 16 8", kIsOutput, "D is an output: it stays at the root"},
+      {kChain, "", "storage_align B 1 16 8", kNoSuchDim, "the layout of B has no dimension 1"},
+      {kChain, "", "storage_align B 0 16 16", kBadLayout,
+       "the arguments do not fit how B is stored"},
+      {kMatmul, "", "prefetch D i A 4", kNotAReader, "D does not read A"},
+      {kMatmul, "", "prefetch C k %7 4", kNoSuchStage, "there is no stage 7"},
+      {kMatmul, "", "prefetch C k A 0", kBadFactor, "factor 0 for loop k of C is not in 1..4096"},
+      {kMatmul, "unroll C k", "prefetch C k A 4", kAnnotated,
+       "loop k of C already carries an annotation"},
+
+      // Layouts.
+      {kMatmul, "", "layout_split %9 0 [2, 2]", kNoSuchStage, "there is no stage 9"},
+      {kMatmul, "", "layout_split A 2 [2, 2]", kNoSuchDim, "the layout of A has no dimension 2"},
+      {kMatmul, "", "layout_split A 0 [2, 3]", kBadLayout,
+       "the arguments do not fit how A is stored"},
+      {kMatmul, "", "layout_split A 0 [7, 7]", kLayoutGrowth,
+       "the layout of A would store 7 times its elements; the limit is 4"},
+      {kMatmul, "split C i [2]", "layout_split C 0 [4, 2]", kLoopsTransformed,
+       "C already has loop steps; layout steps and cache_write come before them"},
+      {kMatmul, "compute_at C D i", "layout_split D 0 [4, 2]", kAttached,
+       "loop i of D has another stage attached to it"},
+      {kChain, "compute_inline B", "layout_split B 0 [5, 1]", kInlined,
+       "B is inlined: it has no loops"},
+      {kMatmul, "", "layout_reorder A [0]", kBadLayout, "the arguments do not fit how A is stored"},
+      {kMatmul, "", "layout_reorder A [0, 0]", kBadLayout,
+       "the arguments do not fit how A is stored"},
+      {kChain, "storage_align B 0 16 8", "layout_reorder B [1, 0]", kLoopsTransformed,
+       "B already has loop steps; layout steps and cache_write come before them"},
+      {kMatmul, "", "layout_fuse A 1 2", kBadLayout, "the arguments do not fit how A is stored"},
+      {kMatmul, "", "layout_fuse A -1 2", kNoSuchDim, "the layout of A has no dimension -1"},
+      {kMatmul, "", "layout_pad C 0 1 1", kPadReduction,
+       "C reduces: its padding would not hold zero; pad a copy of it instead"},
+      {kMatmul, "", "layout_pad A 0 -1 1", kBadLayout, "the arguments do not fit how A is stored"},
+      {kMatmul, "", "layout_pad A 0 0 100", kLayoutGrowth,
+       "the layout of A would store 16 times its elements; the limit is 4"},
+      {kConv, "", "layout_unfold P 1 4 3", kNotSliding,
+       "Y does not read P by a sliding window that fits these tiles"},
+      {kConv, "", "layout_unfold Y 1 4 2", kWrittenTwice,
+       "Y reduces: its elements cannot be stored more than once"},
+      {kConv, "", "layout_unfold P 1 2 3", kBadLayout, "the arguments do not fit how P is stored"},
+      {kDense, "", "layout_store_at b X 0", kNotAGuest,
+       "b does not fit into X as one more slab of dimension 0"},
+      {kDense, "", "layout_store_at b W 1", kNotAGuest,
+       "b does not fit into W as one more slab of dimension 1"},
+      {kDense, "layout_store_at b W 0", "layout_store_at b W 0", kNotAGuest,
+       "b does not fit into W as one more slab of dimension 0"},
+      {kDense, "layout_store_at b W 0", "layout_pad b 0 1 1", kNotStored,
+       "b is stored inside another tensor"},
+  };
+}
+
+std::vector<RefusedCase> refused_programs() {
+  return {
+      {kMatmul, "cache_write C register", "", kRegisterRoot,
+       "C.cache is in registers and must be attached to a loop"},
+      {kMatmul, "cache_write C register\ncompute_inline C\ncompute_at C.cache D i\nvectorize D j", "",
+       kRegisterDynamic,
+       "C.cache is in registers, but loop j of C.cache indexes it and is not unrolled or "
+       "vectorised"},
+      {kProduct, tile(3), "", kRegisterDynamic,
+       "C.cache is in registers, but loop i.1 of D indexes it and is not unrolled or vectorised"},
+      {kChain,
+       "cache_write B register\ncompute_inline B\nsplit D i [3]\ncompute_at C D i.1\n"
+       "compute_at B.cache D i.0\nunroll B.cache i\nvectorize B.cache j\nvectorize C j",
+       "", kRegisterDynamic,
+       "B.cache is in registers, but loop i.1 of D indexes it and is not unrolled or vectorised"},
+      {kProduct, tile(7) + "unroll D i.1", "", kRegisterPressure,
+       "the tile of C.cache needs 17 vector registers; the target has 16"},
+      {kProduct, tile(3) + "parallel D i.1", "", kRegisterShared,
+       "C.cache is in registers, which parallel loop i.1 of D would share"},
+      {kLarge, "compute_at B C n", "", kLocalTooLarge,
+       "B needs 4000000 bytes inside a loop; the limit is 1048576"},
+      {kLarge, "compute_at B C n\nunroll B i\nunroll B j", "", kUnrollTooLarge,
+       "unrolling loop i of B makes 1000000 copies; the limit is 4096"},
+      {kLarge, "compute_at B C n\nvectorize B j", "", kBadLanes,
+       "loop j of B has 1000 iterations; a vector holds 2 to 64"},
+      {kMatmul, "compute_at C D j\nfuse D [i, j]\nsplit D i@j [4]\nreorder D [i@j.1, i@j.0]", "",
+       kInexactRegion, "the part of C that loop i@j.1 of D needs is not a box"},
+  };
+}
+
+}  // namespace tenon::schedule

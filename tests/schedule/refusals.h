@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must be refused, and in which words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/result.h"
+
+namespace tenon::schedule {
+
+struct RefusedCase {
+  std::string te;
+  std::string trace;  // steps that are accepted
+  std::string step;   // the one that is not; empty: the finished program is refused
+  IllegalCode code;
+  std::string sentence;
+};
+
+std::vector<RefusedCase> refused_steps();
+std::vector<RefusedCase> refused_programs();  // on x86-64-v3: 16 registers of 32 bytes
+
+}  // namespace tenon::schedule
