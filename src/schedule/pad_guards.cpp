@@ -46,7 +46,7 @@ void strip_pad_guards(State& s, const ir::Buffer& buffer, size_t dim, int64_t be
                       int64_t after) {
   for (const StageId id : s.order()) {
     const te::OpRef op = s.stage(id).op;
-    if (op == nullptr) continue;
+    if (op == nullptr || s.stage(id).place == Place::kInlined) continue;
     const arith::Ranges ranges = op->ranges();
     const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
       const auto* sel = e.as<ir::Select>();

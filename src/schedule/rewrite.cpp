@@ -8,7 +8,7 @@ namespace tenon::schedule {
 
 void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer, const ReadRewriter& fn) {
   const te::OpRef op = s.stage(stage).op;
-  if (op == nullptr) return;
+  if (op == nullptr || s.stage(stage).place == Place::kInlined) return;
   const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
     const auto* l = e.as<ir::Load>();
     return l != nullptr && l->buffer.same_as(buffer) ? fn(*l, *op) : e;

@@ -12,7 +12,7 @@ using ReadRewriter = std::function<ir::Expr(const ir::Load& read, const te::Comp
 
 // Replaces each read of `buffer` in the op of `stage`. Loops are kept.
 void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer, const ReadRewriter& fn);
-// The same for every stage that computes something.
+// The same for every stage that computes something; inlined ones are gone.
 void rewrite_all_reads(State& s, const ir::Buffer& buffer, const ReadRewriter& fn);
 
 // Gives `op` another output buffer.

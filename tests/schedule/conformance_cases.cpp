@@ -237,6 +237,7 @@ std::vector<AppliedCase> applied_cases() {
       {kConv, "", "layout_unfold P 1 11 10"},
 
       {kDense, "", "layout_store_at b W 0"},
+      {kDense, "cache_write Y local", "layout_store_at b W 0"},
       {kDense, "layout_store_at b W 0", "layout_split W 1 [2, 3]"},
       {kDense, "layout_store_at b W 0\nlayout_reorder W [1, 0]", "layout_pad W 1 0 2"},
 
