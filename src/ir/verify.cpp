@@ -16,7 +16,7 @@ class Verifier {
   explicit Verifier(Dialect dialect)
       : dialect_(dialect),
         scalar_(dialect == Dialect::kLoops || dialect == Dialect::kFlatLoops),
-        flat_(dialect != Dialect::kLoops && dialect != Dialect::kVectors) {}
+        flat_(dialect != Dialect::kLoops) {}
   void function(const Function& f);
 
  private:

@@ -7,11 +7,10 @@
 namespace tenon::ir {
 
 enum class Dialect : uint8_t {
-  kLoops,        // multi-dimensional accesses, all loop kinds, no vectors, no predicates
-  kVectors,      // kLoops plus vector values and predicates; no kVectorized loop
-  kFlatLoops,    // kLoops with one index per access
-  kFlatVectors,  // kVectors with one index per access
-  kFlat,         // one index per access, no kVectorized or kUnrolled loop: what backends take
+  kLoops,      // one index per dimension, all loop kinds, no vectors, no predicates
+  kFlatLoops,  // kLoops with one index per access
+  kVectors,    // kFlatLoops plus vector values and predicates; no kVectorized loop
+  kFlat,       // kVectors without kUnrolled loops: what backends take
 };
 
 // Always: variables are bound before use and bound once, buffers are parameters or allocated around

@@ -27,8 +27,8 @@ const std::vector<Pass> kPipeline = {
     {"hoist_guards_again", hoist_guards, ir::Dialect::kLoops},
     {"tighten_loops_again", tighten_loops, ir::Dialect::kLoops},
     {"flatten", flatten, ir::Dialect::kFlatLoops},
-    {"vectorize_loops", vectorize_loops, ir::Dialect::kFlatVectors},
-    {"unroll_loops", unroll_loops, ir::Dialect::kFlatVectors},
+    {"vectorize_loops", vectorize_loops, ir::Dialect::kVectors},
+    {"unroll_loops", unroll_loops, ir::Dialect::kVectors},
     {"simplify_flat", simplify_program, ir::Dialect::kFlat},
 };
 

@@ -47,7 +47,8 @@ TEST_F(Verify, AcceptsGoodPrograms) {
   const Expr lanes = ramp(0, 1, 4);
   EXPECT_EQ(offence(store(b, {lanes}, one, lt(lanes, 3)), Dialect::kVectors), "");
   EXPECT_EQ(offence(store(b, {lanes}, load(a, {ramp(0, 5, 4)})), Dialect::kFlat), "");
-  EXPECT_EQ(offence(loop(copy, ForKind::kUnrolled), Dialect::kVectors), "");
+  EXPECT_EQ(offence(loop(set, ForKind::kUnrolled), Dialect::kVectors), "");
+  EXPECT_EQ(offence(loop(set, ForKind::kVectorized), Dialect::kFlatLoops), "");
 }
 
 TEST_F(Verify, Names) {
@@ -157,7 +158,12 @@ TEST_F(Verify, Dialects) {
   const Stmt flat = store(b, {0}, load(a, {1}));
   EXPECT_OFFENCE(offence(deep, Dialect::kFlat), "access to A is not flat");
   EXPECT_OFFENCE(offence(flat, Dialect::kLoops), "A has rank 2 and is given 1 indices");
-  EXPECT_OFFENCE(offence(flat, Dialect::kVectors), "A has rank 2 and is given 1 indices");
+  for (const Dialect d : {Dialect::kFlatLoops, Dialect::kVectors, Dialect::kFlat}) {
+    EXPECT_OFFENCE(offence(deep, d), "access to A is not flat");
+    EXPECT_EQ(offence(flat, d), "");
+  }
+  EXPECT_OFFENCE(offence(store(b, {lanes}, one), Dialect::kFlatLoops),
+                 "vector value before vectorisation");
   EXPECT_EQ(offence(deep, Dialect::kLoops), "");
   EXPECT_EQ(offence(flat, Dialect::kFlat), "");
   const Buffer strided = Buffer::make_strided("S", kF32, {4}, {2}, Scope::kLocal);
