@@ -18,7 +18,6 @@ namespace tenon::arith {
 
 // Nodes of the expression as a tree.
 int64_t node_count(const ir::Expr& e);
-bool has_load(const ir::Expr& e);
 
 // What assume() changed, so that it can be taken back.
 struct Undo {

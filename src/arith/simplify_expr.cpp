@@ -72,15 +72,6 @@ int64_t node_count(const Expr& e) {
   return n;
 }
 
-bool has_load(const Expr& e) {
-  if (e.kind() == ir::ExprKind::kLoad) {
-    return true;
-  }
-  bool found = false;
-  ir::for_each_child(e, [&](const Expr& c) { found = found || has_load(c); });
-  return found;
-}
-
 Ranges& Simplifier::own_ranges() {
   if (!own_) {
     own_ = *ranges_;
@@ -249,7 +240,7 @@ Expr Simplifier::logic(const Expr& e) {
     const Assumption scope(*this, left, is_and);
     right = expr(b->b);
   }
-  if (!ir::const_int(right) && !has_load(right)) {
+  if (!ir::const_int(right) && !ir::has_load(right)) {
     const Assumption scope(*this, right, is_and);
     left = undecided(left, b->op);
   }

@@ -375,6 +375,15 @@ Stmt rewrite(const Stmt& s, FunctionRef<Expr(const Expr&)> on_expr,
 Expr substitute(const Expr& e, const VarMap& map) { return Substituter{map}(e); }
 Stmt substitute(const Stmt& s, const VarMap& map) { return Substituter{map}(s); }
 
+bool has_load(const Expr& e) {
+  if (e.as<Load>() != nullptr) {
+    return true;
+  }
+  bool found = false;
+  for_each_child(e, [&](const Expr& c) { found = found || has_load(c); });
+  return found;
+}
+
 bool uses_var(const Expr& e, const VarNode* v) { return e.defined() && uses(e, v); }
 
 bool uses_var(const Stmt& s, const VarNode* v) {

@@ -46,6 +46,7 @@ Expr substitute(const Expr& e, const VarMap& map);
 Stmt substitute(const Stmt& s, const VarMap& map);
 
 bool uses_var(const Expr& e, const VarNode* v);
+bool has_load(const Expr& e);
 bool uses_var(const Stmt& s, const VarNode* v);
 
 }  // namespace tenon::ir

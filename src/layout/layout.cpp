@@ -88,6 +88,9 @@ std::string why_not_pad(int64_t before, int64_t after) {
   if (before < 0 || after < 0) {
     return "padding is not negative";
   }
+  if (before > kMaxElements || after > kMaxElements) {
+    return "the padding is too large";
+  }
   return before + after == 0 ? "padding by nothing" : "";
 }
 
@@ -265,7 +268,9 @@ std::string Layout::why_not(const LayoutStep& step) const {
       reason = why_not_unfold(extent, step.args[0], step.args[1]);
       break;
     case LayoutOp::kStoreAt:
-      reason = step.args[0] >= 1 ? "" : "store_at needs room for at least one slab";
+      reason = step.args[0] < 1              ? "store_at needs room for at least one slab"
+               : step.args[0] > kMaxElements ? "the slabs are too many"
+                                             : "";
       break;
     case LayoutOp::kReorder:
       break;

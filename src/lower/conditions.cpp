@@ -25,13 +25,6 @@ std::vector<ir::Expr> conjuncts(const ir::Expr& condition) {
   return out;
 }
 
-bool has_load(const ir::Expr& e) {
-  if (e.as<ir::Load>() != nullptr) return true;
-  bool found = false;
-  ir::for_each_child(e, [&](const ir::Expr& c) { found = found || has_load(c); });
-  return found;
-}
-
 arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges) {
   const arith::Interval first = arith::interval_of(loop.min, ranges);
   const arith::Interval last = arith::interval_of(loop.min + loop.extent - ir::Expr(1), ranges);

@@ -12,7 +12,6 @@ namespace tenon::lower {
 
 // a and (b and c)  =>  {a, b, c}; `true` gives nothing.
 std::vector<ir::Expr> conjuncts(const ir::Expr& condition);
-bool has_load(const ir::Expr& e);
 
 // The values that the variable of a loop takes, under what is known of outer ones.
 arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges);

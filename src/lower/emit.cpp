@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/emit.h"
 
+#include <algorithm>
+
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -239,6 +241,8 @@ class Emitter {
     ir::visit(body, [&](const ir::Expr& e) {
       const auto* l = e.as<ir::Load>();
       if (l == nullptr || !l->buffer.same_as(buffer(p.tensor)) || !ir::is_no_op(out)) return;
+      // An index that is itself read is not known ahead.
+      if (std::any_of(l->indices.begin(), l->indices.end(), ir::has_load)) return;
       std::vector<ir::Expr> indices;
       for (const ir::Expr& i : l->indices) indices.push_back(ir::substitute(i, at));
       out = ir::prefetch(l->buffer, indices);

@@ -151,6 +151,9 @@ class ProgramChecker {
   // Loops around a reader that index the tile must have constant values, and none between the two is parallel.
   Result<void> check_reader(const Stage& st, const Stage& reader) const {
     const std::vector<ir::Expr> indices = tile_indices(st, reader);
+    if (std::any_of(indices.begin(), indices.end(), ir::has_load)) {
+      return Illegal{.code = IllegalCode::kRegisterGather, .stage = st.id, .other = reader.id};
+    }
     bool inside = true;
     for (const LoopOf& l : loops_around(reader)) {
       inside = inside && !(l.stage == st.at_stage && l.loop == st.at_loop);

@@ -22,12 +22,6 @@ bool uses_any(const ir::Expr& e, const VarSet& vars) {
   return found;
 }
 
-bool has_load(const ir::Expr& e) {
-  bool found = false;
-  ir::visit(e, [&](const ir::Expr& x) { found = found || x.as<ir::Load>() != nullptr; });
-  return found;
-}
-
 bool is_outer_only(const ir::Expr& e, const VarSet& inner) { return !uses_any(e, inner); }
 
 class RegionBuilder {
@@ -49,7 +43,9 @@ class RegionBuilder {
       if (!result) return result.illegal();
     }
     clip();
-    for (const StageId r : s_.readers(st_.id)) add_shorts(s_.stage(r));
+    // Another reader does not keep to the guards of the one that is split.
+    const auto readers = s_.readers(st_.id);
+    if (readers.size() == 1) add_shorts(s_.stage(readers[0]));
     return std::move(region_);
   }
 
@@ -97,11 +93,11 @@ class RegionBuilder {
     fixed.constant = form.constant;
     int64_t width = 0;
     for (const auto& [atom, k] : form.terms) {
-      if (is_outer_only(atom, inner_) && !has_load(atom)) {
+      if (is_outer_only(atom, inner_) && !ir::has_load(atom)) {
         fixed.terms.emplace_back(atom, k);
         continue;
       }
-      if (has_load(atom)) return AxisBounds{ir::Expr(0), whole};  // data-dependent: all of it
+      if (ir::has_load(atom)) return AxisBounds{ir::Expr(0), whole};  // data-dependent: all of it
       if (atom.as<ir::VarNode>() == nullptr && mixes(atom)) return inexact();
       const arith::Interval r = arith::interval_of(atom, b_.ranges);
       if (!r.bounded()) return inexact();

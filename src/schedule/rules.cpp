@@ -41,6 +41,20 @@ Result<void> check_hosts_nothing(const State& s, StageRef stage) {
   return {};
 }
 
+namespace {
+
+// A parallel loop of `st` outside position `pos`, or around the place where it is attached.
+bool inside_parallel(const State& s, const Stage& st, int pos) {
+  for (int i = 0; i < pos; ++i) {
+    if (st.loop(st.leaves[static_cast<size_t>(i)]).mark == Mark::kParallel) return true;
+  }
+  if (st.place != Place::kAt) return false;
+  const Stage& host = s.stage(st.at_stage);
+  return inside_parallel(s, host, host.position(st.at_loop) + 1);
+}
+
+}  // namespace
+
 Result<void> check_attachments(const State& s) {
   for (const StageId id : s.order()) {
     const Stage& st = s.stage(id);
@@ -55,6 +69,11 @@ Result<void> check_attachments(const State& s) {
     for (int i = 0; i <= pos; ++i) {
       if (host.loop(host.leaves[static_cast<size_t>(i)]).mark != Mark::kVectorize) continue;
       return Illegal{.code = IllegalCode::kInsideVector, .stage = host.id, .loop = st.at_loop};
+    }
+    for (const LoopId l : st.leaves) {
+      if (st.loop(l).mark == Mark::kParallel && inside_parallel(s, host, pos + 1)) {
+        return Illegal{.code = IllegalCode::kNestedParallel, .stage = id, .loop = l};
+      }
     }
   }
   return {};

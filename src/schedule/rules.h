@@ -14,7 +14,8 @@ Result<void> check_leaf(const State& s, StageRef stage, LoopRef loop);
 Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop);
 // No other stage is attached to a loop of this one.
 Result<void> check_hosts_nothing(const State& s, StageRef stage);
-// Every attached stage stands around all its readers and outside vectorised loops. For steps that move what is
+// Every attached stage stands around all its readers and outside vectorised loops, and has no parallel loop inside
+// another. For steps that move what is
 // attached or what reads it: called on the state that they would make.
 Result<void> check_attachments(const State& s);
 // Moves every stage attached to `from` of `stage` to `to`.

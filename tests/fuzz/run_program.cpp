@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fuzz/run_program.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -68,24 +69,62 @@ std::vector<ir::Array> run_kernel(const schedule::State& s, const ir::Function& 
   return lower::unpack_outputs(s, outputs);
 }
 
+namespace {
+
+// Collective chunks, last first: what a pool may do, without threads.
+void run_backwards(const tenon_runtime*, tenon_body body, void* closure, int64_t n) {
+  const int64_t chunk = n > 3 ? (n + 2) / 3 : 1;
+  for (int64_t end = n; end > 0; end -= std::min(chunk, end)) {
+    body(closure, std::max<int64_t>(0, end - chunk), end);
+  }
+}
+
+std::string check_compiled(const schedule::State& s, const ir::Function& f,
+                           const std::vector<ir::Array>& inputs,
+                           const std::vector<ir::Array>& expected,
+                           backend::llvm_cpu::Compiler& compiler) {
+  const auto kernel = compiler.jit(f);
+  const tenon_runtime backwards{run_backwards, nullptr, 3};
+  for (const tenon_runtime* runtime : {static_cast<const tenon_runtime*>(nullptr), &backwards}) {
+    const std::string why = compare(expected, run_kernel(s, f, *kernel, inputs, runtime), s.dag());
+    if (!why.empty()) {
+      return (runtime == nullptr ? "compiled: " : "compiled, in parallel: ") + why;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& inputs,
-                      const std::vector<ir::Array>& expected,
-                      backend::llvm_cpu::Compiler* compiler) {
+                      const std::vector<ir::Array>& expected, backend::llvm_cpu::Compiler* compiler,
+                      bool every_pass) {
   ir::Function last;
+  std::string stage = "lower";
+  std::string problem;
   lower::RunOptions options;
   options.verify = true;
-  options.on_pass = [&](int, std::string_view, const ir::Function& f, bool) { last = f; };
+  options.on_pass = [&](int, std::string_view name, const ir::Function& f, bool changed) {
+    stage = "after " + std::string(name);
+    last = f;
+    if (every_pass && changed && problem.empty()) {
+      problem = compare(expected, lower::interpret(s, f, inputs), s.dag());
+      if (!problem.empty()) problem = stage + ": " + problem + "\n" + ir::to_string(f);
+    }
+  };
   try {
     const auto f = lower::lower(s, options);
     if (!f) return {"", true};
-    std::string problem = compare(expected, lower::interpret(s, *f, inputs), s.dag());
+    if (!problem.empty()) return {problem};
+    stage = "interpreted";
+    problem = compare(expected, lower::interpret(s, *f, inputs), s.dag());
     if (!problem.empty()) return {"interpreted: " + problem + "\n" + ir::to_string(*f)};
     if (compiler == nullptr) return {};
-    const auto kernel = compiler->jit(*f);
-    problem = compare(expected, run_kernel(s, *f, *kernel, inputs), s.dag());
-    if (!problem.empty()) return {"compiled: " + problem + "\n" + ir::to_string(*f)};
+    stage = "compiled";
+    problem = check_compiled(s, *f, inputs, expected, *compiler);
+    if (!problem.empty()) return {problem + "\n" + ir::to_string(*f)};
   } catch (const InternalError& e) {
-    return {std::string(e.what()) + "\n" + (last.body.defined() ? ir::to_string(last) : "")};
+    return {stage + ": " + e.what() + "\n" + (last.body.defined() ? ir::to_string(last) : "")};
   }
   return {};
 }

@@ -20,13 +20,13 @@ std::vector<ir::Array> run_kernel(const schedule::State& s, const ir::Function& 
 
 // Lowers `s` (verifying after each pass), interprets it on `inputs` and compares with `expected`; with a compiler,
 // runs compiled code too. Empty, or what went wrong. A program that the target refuses counts as right: `refused`
-// is set.
+// is set. With every_pass, what each pass leaves is interpreted, so that a wrong one is named.
 struct Outcome {
   std::string problem;
   bool refused = false;
 };
 Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& inputs,
                       const std::vector<ir::Array>& expected,
-                      backend::llvm_cpu::Compiler* compiler = nullptr);
+                      backend::llvm_cpu::Compiler* compiler = nullptr, bool every_pass = false);
 
 }  // namespace tenon::fuzz

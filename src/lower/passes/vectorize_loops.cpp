@@ -120,13 +120,24 @@ class Widener {
       const ir::Expr value = vector(s.value);
       TENON_CHECK(!is_vector(value))
           << "lanes write one element of " << s.buffer.name() << " without combining";
-      return ir::store(s.buffer, {index}, value, s.predicate);
+      return if_any(mask, ir::store(s.buffer, {index}, value, s.predicate));
     }
     ir::Expr x = full(masked(vector(sum->rest), mask));
+    bool reads_one = false;  // one element for all lanes, which only exists if one of them counts
+    ir::visit(x, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      reads_one = reads_one || (l != nullptr && !is_vector(l->indices[0]));
+    });
     if (mask.defined())
       x = ir::select(mask, x, ir::broadcast(ir::identity_of(sum->op, x.dtype().scalar()), lanes_));
-    return ir::store(s.buffer, {index},
-                     ir::make_binary(sum->op, acc, ir::vector_reduce(sum->op, x)), s.predicate);
+    const ir::Stmt store =
+        ir::store(s.buffer, {index}, ir::make_binary(sum->op, acc, ir::vector_reduce(sum->op, x)),
+                  s.predicate);
+    return reads_one ? if_any(mask, store) : store;
+  }
+
+  static ir::Stmt if_any(const ir::Expr& mask, const ir::Stmt& s) {
+    return mask.defined() ? ir::make_if(ir::vector_reduce(ir::BinaryOp::kOr, mask), s) : s;
   }
 
   int lanes_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "ir/visit.h"
 #include "schedule/rewrite.h"
 #include "schedule/rules.h"
 
@@ -47,6 +48,13 @@ void CacheRead::apply(State& s) const {
   cache.op = copy_op(src.buffer, cache.buffer, like);
   cache.layout = layout::Layout(cache.buffer.shape());
   cache.scope = scope;
+  if (src.holds.defined()) {
+    ir::VarMap map;
+    for (size_t d = 0; d < src.op->axes.size(); ++d) {
+      map[src.op->axes[d].var.node()] = cache.op->axes[d].var;
+    }
+    cache.holds = ir::substitute(src.holds, map);
+  }
   reset_loops(cache);
   const ir::Buffer from = src.buffer;
   const ir::Buffer to = cache.buffer;

@@ -10,6 +10,12 @@ namespace tenon::schedule {
 Result<void> Prefetch::check(const State& s) const {
   TENON_TRY(check_leaf(s, stage, loop));
   if (!s.has(tensor)) return Illegal{.code = IllegalCode::kNoSuchStage, .value = tensor.id};
+  if (s[tensor].place == Place::kAt) {
+    return Illegal{.code = IllegalCode::kIsAttached,
+                   .stage = tensor.id,
+                   .loop = s[tensor].at_loop,
+                   .other = s[tensor].at_stage};
+  }
   const auto readers = s.readers(tensor.id);
   if (std::find(readers.begin(), readers.end(), stage.id) == readers.end()) {
     return Illegal{.code = IllegalCode::kNotAReader, .stage = tensor.id, .other = stage.id};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every case in this folder was a bug once: its steps are legal or refused, and what they make is right after every
+// pass and compiled for every target that runs here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "fuzz/case.h"
+
+namespace tenon::fuzz {
+namespace {
+
+std::vector<std::string> case_files() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(TENON_CORPUS)) {
+    if (entry.path().extension() == ".case") {
+      files.push_back(entry.path().string());
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
+  std::string name = std::filesystem::path(info.param).stem().string();
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+class CorpusTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(CorpusTest, IsRight) {
+  std::ostringstream text;
+  text << std::ifstream(GetParam()).rdbuf();
+  Case c = parse_case(text.str(), GetParam());
+  ASSERT_EQ(check_case(c, nullptr, true).problem, "") << text.str();
+  for (const target::Target& t : target::known_targets()) {
+    if (target::runs_here(t)) {
+      backend::llvm_cpu::Compiler compiler(t);
+      c.target = t.name + c.target.substr(std::min(c.target.find(' '), c.target.size()));
+      ASSERT_EQ(check_case(c, &compiler).problem, "") << text.str();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, CorpusTest, ::testing::ValuesIn(case_files()), name_of);
+
+}  // namespace
+}  // namespace tenon::fuzz

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that belong together, so that deep combinations are reached which single random steps rarely make.
+#include <algorithm>
+#include <numeric>
+
+#include "arith/linear.h"
+#include "fuzz/trace_drawer.h"
+#include "ir/visit.h"
+
+namespace tenon::fuzz {
+namespace {
+
+using namespace schedule;  // NOLINT(google-build-using-namespace): every primitive is named here
+
+std::vector<LoopRef> leaves_of(TraceDrawer& d, StageRef s, LoopKind kind) {
+  std::vector<LoopRef> out;
+  for (const LoopId l : d.stage(s).leaves) {
+    if (d.stage(s).loop(l).kind == kind) {
+      out.push_back({l});
+    }
+  }
+  return out;
+}
+
+// Splits some loops of `s`; the parts are returned by level: outer, inner, innermost.
+std::vector<std::vector<LoopRef>> split_levels(TraceDrawer& d, StageRef s, LoopKind kind) {
+  std::vector<std::vector<LoopRef>> levels(3);
+  for (const LoopRef l : leaves_of(d, s, kind)) {
+    const int64_t extent = d.stage(s).loop(l.id).extent;
+    const bool parts = d.rng.chance(0.25);
+    const size_t depth = d.rng.chance(0.3) ? 0 : parts || d.rng.chance(0.7) ? 1 : 2;
+    std::vector<int64_t> factors;
+    for (size_t i = 0; i < depth; ++i) {
+      factors.push_back(d.factor(extent));
+    }
+    const auto first = static_cast<LoopId>(d.stage(s).loops.size());
+    if (depth == 0 || !d.take(Split{s, l, factors, parts && depth == 1})) {
+      levels[static_cast<size_t>(d.rng.between(0, 2))].push_back(l);
+      continue;
+    }
+    for (size_t i = 0; i <= depth; ++i) {
+      levels[i].push_back({first + static_cast<LoopId>(i)});
+    }
+  }
+  return levels;
+}
+
+void append(std::vector<LoopRef>& to, const std::vector<LoopRef>& more) {
+  to.insert(to.end(), more.begin(), more.end());
+}
+
+// Vectorises the innermost loop and unrolls some of those around it.
+void mark_inner(TraceDrawer& d, StageRef s) {
+  const std::vector<LoopId> leaves = d.stage(s).leaves;
+  if (leaves.empty()) {
+    return;
+  }
+  if (d.rng.chance(0.8)) {
+    d.take(Vectorize{s, {leaves.back()}});
+  }
+  for (size_t i = leaves.size() - 1; i-- > 0 && d.rng.chance(0.5);) {
+    if (d.stage(s).loop(leaves[i]).extent <= 8) {
+      d.take(Unroll{s, {leaves[i]}});
+    }
+  }
+}
+
+// Multi-level tiling: spatial, spatial, reduction, spatial, as Ansor does, or any order of the levels.
+void tile(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  if (s.id < 0) {
+    return;
+  }
+  const auto spatial = split_levels(d, s, LoopKind::kSpatial);
+  const auto reduce = split_levels(d, s, LoopKind::kReduce);
+  std::vector<std::vector<LoopRef>> order{spatial[0], spatial[1], reduce[0],
+                                          reduce[1],  spatial[2], reduce[2]};
+  if (d.rng.chance(0.3)) {
+    d.shuffle(order);
+  }
+  std::vector<LoopRef> loops;
+  for (const auto& level : order) {
+    append(loops, level);
+  }
+  d.take(Reorder{s, loops});
+  if (d.rng.chance(0.4)) {
+    d.take(Parallel{s, loops.empty() ? LoopRef{} : loops[0]});
+  }
+  mark_inner(d, s);
+}
+
+// The accumulators of a reduction in registers or a local tile: cache_write, a tiled copy, compute_at.
+void accumulate_in_tile(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  const bool registers = d.rng.chance(0.7);
+  if (s.id < 0 || !d.take(CacheWrite{s, registers ? ir::Scope::kRegister : ir::Scope::kLocal})) {
+    return;
+  }
+  const StageRef cache{static_cast<StageId>(d.state().size()) - 1};
+  std::vector<LoopRef> outer;
+  std::vector<LoopRef> inner;
+  const std::vector<LoopRef> axes = leaves_of(d, s, LoopKind::kSpatial);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const bool last = i + 1 == axes.size();
+    const auto first = static_cast<LoopId>(d.stage(s).loops.size());
+    const int64_t f = std::min<int64_t>(d.factor(d.stage(s).loop(axes[i].id).extent),
+                                        last ? 16 : d.rng.between(1, 4));
+    const bool parts = !last && d.rng.chance(0.3);
+    if ((last || d.rng.chance(0.6)) && d.take(Split{s, axes[i], {f}, parts})) {
+      outer.push_back({first});
+      inner.push_back({first + 1});
+    } else {
+      outer.push_back(axes[i]);
+    }
+  }
+  std::vector<LoopRef> order = outer;
+  append(order, inner);
+  d.take(Reorder{s, order});
+  if (!outer.empty()) {
+    d.take(ComputeAt{cache, s, outer.back()});
+  }
+  for (size_t i = 0; i < inner.size(); ++i) {
+    if (i + 1 == inner.size()) {
+      d.take(Vectorize{s, inner[i]});
+    } else {
+      d.take(Unroll{s, inner[i]});
+    }
+  }
+  std::vector<LoopRef> sum = leaves_of(d, cache, LoopKind::kReduce);
+  const std::vector<LoopRef> own = leaves_of(d, cache, LoopKind::kSpatial);
+  append(sum, own);
+  d.take(Reorder{cache, sum});
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (i + 1 == own.size() && d.rng.chance(0.8)) {
+      d.take(Vectorize{cache, own[i]});
+    } else {
+      d.take(Unroll{cache, own[i]});
+    }
+  }
+}
+
+void inline_many(TraceDrawer& d) {
+  const std::vector<StageId> order = d.state().order();
+  for (const StageId id : order) {
+    if (!d.state().stage(id).is_input() && d.rng.chance(0.6)) {
+      d.take(ComputeInline{{id}});
+    }
+  }
+}
+
+// From the last stage to the first: each into a loop of its reader, or beside it.
+void attach_many(TraceDrawer& d) {
+  std::vector<StageId> order = d.state().order();
+  std::reverse(order.begin(), order.end());
+  for (const StageId id : order) {
+    const Stage& s = d.state().stage(id);
+    if (s.is_input() || s.place != Place::kRoot || d.rng.chance(0.3)) {
+      continue;
+    }
+    const StageRef at = d.reader_of({id});
+    if (at.id < 0) {
+      continue;
+    }
+    const bool beside = d.stage(at).place == Place::kAt && d.rng.chance(0.5);
+    d.take(beside ? ComputeAt{{id}, {d.stage(at).at_stage}, {d.stage(at).at_loop}}
+                  : ComputeAt{{id}, at, d.leaf(at)});
+  }
+}
+
+// A split reduction, one part of it turned into an axis that is then vectorised or parallel.
+void factor_reduction(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  if (s.id < 0) {
+    return;
+  }
+  const std::vector<LoopRef> reduce = leaves_of(d, s, LoopKind::kReduce);
+  if (reduce.empty()) {
+    return;
+  }
+  const LoopRef l = d.rng.pick(reduce);
+  const auto first = static_cast<LoopId>(d.stage(s).loops.size());
+  const bool parts = d.rng.chance(0.25);
+  if (!d.take(Split{s, l, {d.factor(d.stage(s).loop(l.id).extent)}, parts})) {
+    return;
+  }
+  const bool lanes = d.rng.chance(0.6);
+  const auto rank = static_cast<int64_t>(d.stage(s).op->axes.size());
+  if (!d.take(Rfactor{s, {first + (lanes ? 1 : 0)}, lanes ? rank : 0})) {
+    return;
+  }
+  const StageRef rf{static_cast<StageId>(d.state().size()) - 1};
+  if (lanes) {
+    std::vector<LoopRef> order = leaves_of(d, rf, LoopKind::kReduce);
+    append(order, {{static_cast<LoopId>(rank)}});
+    d.take(Reorder{rf, order});
+    d.take(Vectorize{rf, {static_cast<LoopId>(rank)}});
+  } else {
+    d.take(Parallel{rf, {0}});
+  }
+  if (d.rng.chance(0.5)) {
+    d.take(ComputeAt{rf, s, d.leaf(s)});
+  }
+}
+
+void fuse_outer(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  if (s.id < 0 || d.stage(s).leaves.size() < 2) {
+    return;
+  }
+  std::vector<LoopRef> loops;
+  for (const LoopId l : d.stage(s).leaves) {
+    if (d.stage(s).loop(l).kind != LoopKind::kSpatial || (loops.size() >= 2 && d.rng.chance(0.4))) {
+      break;
+    }
+    loops.push_back({l});
+  }
+  if (!d.take(Fuse{s, loops})) {
+    return;
+  }
+  const LoopRef fused{static_cast<LoopId>(d.stage(s).loops.size()) - 1};
+  const int64_t extent = d.stage(s).loop(fused.id).extent;
+  if (d.rng.chance(0.5) && d.take(Split{s, fused, {d.factor(extent)}, d.rng.chance(0.4)})) {
+    d.take(Parallel{s, {fused.id + 1}});
+    d.take(Vectorize{s, {fused.id + 2}});
+  } else {
+    d.take(Parallel{s, fused});
+  }
+}
+
+// A local copy of what a loop reads.
+void cache_inputs(TraceDrawer& d) {
+  const StageRef s = d.any_stage();
+  const StageRef reader = d.reader_of(s);
+  if (reader.id < 0 || !d.take(CacheRead{s, {reader}, ir::Scope::kLocal})) {
+    return;
+  }
+  const StageRef copy{static_cast<StageId>(d.state().size()) - 1};
+  if (d.rng.chance(0.5)) {
+    d.take(LayoutReorder{copy, {1, 0}});
+  }
+  d.take(ComputeAt{copy, reader, d.leaf(reader)});
+  mark_inner(d, copy);
+}
+
+// ---- layouts ---------------------------------------------------------------------------------
+
+// N C H W -> N C/v H W v
+void block_dim(TraceDrawer& d) {
+  const StageRef s = d.any_stage();
+  const auto rank = static_cast<int64_t>(d.stage(s).buffer.rank());
+  if (rank == 0) {
+    return;
+  }
+  const int64_t dim = d.rng.between(0, rank - 1);
+  const int64_t size = d.stage(s).buffer.shape()[static_cast<size_t>(dim)];
+  const int64_t v = d.factor(size);
+  if (!d.take(LayoutSplit{s, dim, {(size + v - 1) / v, v}})) {
+    return;
+  }
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i <= rank; ++i) {
+    if (i != dim + 1) {
+      perm.push_back(i);
+    }
+  }
+  perm.push_back(dim + 1);
+  d.take(LayoutReorder{s, perm});
+}
+
+// The reads of `s` in its readers, with the ranges of their axes.
+template <class Fn>
+void each_read(TraceDrawer& d, StageRef s, Fn&& fn) {
+  for (const StageId r : d.state().readers(s.id)) {
+    const te::OpRef op = d.state().stage(r).op;
+    ir::visit(op->body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      if (l != nullptr && l->buffer.same_as(d.stage(s).buffer)) {
+        fn(*l, *op);
+      }
+    });
+  }
+}
+
+// Zeros where a reader's guarded accesses would leave the tensor.
+void pad_for_reader(TraceDrawer& d) {
+  const StageRef s = d.any_stage();
+  for (size_t dim = 0; dim < d.stage(s).buffer.rank(); ++dim) {
+    int64_t before = 0;
+    int64_t after = 0;
+    const int64_t size = d.stage(s).buffer.shape()[dim];
+    each_read(d, s, [&](const ir::Load& l, const te::ComputeOp& op) {
+      const arith::Interval at = arith::interval_of(l.indices[dim], op.ranges());
+      if (at.bounded()) {
+        before = std::max(before, -at.lo);
+        after = std::max(after, at.hi - size + 1);
+      }
+    });
+    if (before + after > 0 && before + after < 12) {
+      d.take(LayoutPad{s, static_cast<int64_t>(dim), before, after});
+    }
+  }
+}
+
+// Tiles that hold whole windows of a reader: size V*(w - 1) + M, stride V*w.
+void unfold_for_reader(TraceDrawer& d) {
+  const StageRef s = d.any_stage();
+  if (d.stage(s).buffer.rank() == 0) {
+    return;
+  }
+  const int64_t dim = d.rng.between(0, static_cast<int64_t>(d.stage(s).buffer.rank()) - 1);
+  int64_t stride = 0;
+  int64_t window = 1;
+  each_read(d, s, [&](const ir::Load& l, const te::ComputeOp& op) {
+    const arith::Linear form = arith::to_linear(l.indices[static_cast<size_t>(dim)]);
+    int64_t own = 1;
+    for (const te::Axis& a : op.reduce_axes) {
+      own += form.coefficient(a.var.node()) * (a.extent - 1);
+    }
+    for (const te::Axis& a : op.axes) {
+      stride = std::gcd(stride, form.coefficient(a.var.node()));
+    }
+    window = std::max(window, own);
+  });
+  if (stride > 0 && window > 0) {
+    const int64_t w = d.rng.between(1, 5);
+    d.take(LayoutUnfold{s, dim, stride * (w - 1) + window, stride * w});
+  }
+}
+
+void any_layout(TraceDrawer& d) {
+  static const std::vector<std::string_view> kNames = {
+      "layout_split",  "layout_reorder",  "layout_fuse", "layout_pad",
+      "layout_unfold", "layout_store_at", "cache_read",  "cache_write"};
+  const std::string_view name = d.rng.pick(kNames);
+  for (const Proposal& p : proposals()) {
+    if (p.primitive == name) {
+      d.take(p.draw(d));
+    }
+  }
+}
+
+constexpr Structure kLoopStructures[] = {
+    {"tile", 10, tile},
+    {"accumulate_in_tile", 8, accumulate_in_tile},
+    {"inline_many", 3, inline_many},
+    {"attach_many", 7, attach_many},
+    {"factor_reduction", 5, factor_reduction},
+    {"fuse_outer", 4, fuse_outer},
+    {"cache_inputs", 4, cache_inputs},
+};
+
+constexpr Structure kLayoutStructures[] = {
+    {"block_dim", 4, block_dim},
+    {"pad_for_reader", 3, pad_for_reader},
+    {"unfold_for_reader", 3, unfold_for_reader},
+    {"any_layout", 8, any_layout},
+};
+
+}  // namespace
+
+std::span<const Structure> loop_structures() { return kLoopStructures; }
+std::span<const Structure> layout_structures() { return kLayoutStructures; }
+
+}  // namespace tenon::fuzz
