@@ -164,7 +164,7 @@ StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges) {
   return sb;
 }
 
-Result<Bounds> infer_bounds(const State& s) {
+Result<Bounds> infer_bounds(const State& s, StageId until) {
   Bounds b;
   b.stages.resize(s.size());
   for (auto it = s.order().rbegin(); it != s.order().rend(); ++it) {
@@ -182,6 +182,7 @@ Result<Bounds> infer_bounds(const State& s) {
     }
     fill_loops(st, sb, b.ranges);
     guard_axes(st, sb, shorts, b.ranges);
+    if (st.id == until) break;
   }
   return b;
 }

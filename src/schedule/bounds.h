@@ -38,7 +38,8 @@ struct Bounds {
   arith::Ranges ranges;             // of every loop variable
 };
 
-Result<Bounds> infer_bounds(const State& s);
+// From the outputs backwards, all stages or those down to `until` in the order.
+Result<Bounds> infer_bounds(const State& s, StageId until = -1);
 
 // What each axis of the stage's op stands for, over loop variables.
 ir::VarMap axis_values(const Stage& st, const StageBounds& sb);
