@@ -71,8 +71,8 @@ class Layout {
   // This layout's steps continued by those of `next`, whose logical shape is our storage shape.
   Layout compose(const Layout& next) const;
 
-  // Where a logical element is stored (for unfold: the canonical copy, tile min(i / S, T-1)), simplified
-  // under `ranges`: no division or modulo is left where tiles match.
+  // Where a logical element is stored (for unfold: the canonical copy, tile min(i / S, T-1)). Indices that
+  // change are simplified under `ranges`: no division or modulo is left where tiles match.
   std::vector<ir::Expr> to_storage(const std::vector<ir::Expr>& logical,
                                    const arith::Ranges& ranges) const;
   // The logical element that a storage element holds. Where `is_padding_free()` is false the caller must

@@ -33,7 +33,14 @@ Expr from_digits(std::span<const Expr> d, std::span<const int64_t> extents) {
   return x;
 }
 
-void replace(Exprs& index, int64_t at, int64_t count, const Exprs& by) {
+void simplify_all(Exprs& index, const arith::Ranges& ranges) {
+  for (Expr& e : index) {
+    e = arith::simplify(e, ranges);
+  }
+}
+
+void replace(Exprs& index, int64_t at, int64_t count, Exprs by, const arith::Ranges& ranges) {
+  simplify_all(by, ranges);
   const auto first = index.begin() + at;
   index.insert(index.erase(first, first + count), by.begin(), by.end());
 }
@@ -42,12 +49,14 @@ Shape slice(const Shape& s, int64_t at, int64_t count) {
   return Shape(s.begin() + at, s.begin() + at + count);
 }
 
-// `before` is the shape that the step is applied to.
-void forward(const LayoutStep& step, const Shape& before, Exprs& index) {
+// What a step makes of indices; `before` is the shape that it is applied to. Only the indices it changes are
+// simplified.
+void forward(const LayoutStep& step, const Shape& before, Exprs& index,
+             const arith::Ranges& ranges) {
   const size_t k = static_cast<size_t>(step.dim);
   switch (step.op) {
     case LayoutOp::kSplit:
-      replace(index, step.dim, 1, digits(index[k], step.args));
+      replace(index, step.dim, 1, digits(index[k], step.args), ranges);
       break;
     case LayoutOp::kReorder: {
       const Exprs old = index;
@@ -59,17 +68,17 @@ void forward(const LayoutStep& step, const Shape& before, Exprs& index) {
     case LayoutOp::kFuse: {
       const int64_t n = step.args[0];
       const std::span<const Expr> parts(index.data() + k, static_cast<size_t>(n));
-      replace(index, step.dim, n, {from_digits(parts, slice(before, step.dim, n))});
+      replace(index, step.dim, n, {from_digits(parts, slice(before, step.dim, n))}, ranges);
       break;
     }
     case LayoutOp::kPad:
-      index[k] = index[k] + Expr(step.args[0]);
+      index[k] = arith::simplify(index[k] + Expr(step.args[0]), ranges);
       break;
     case LayoutOp::kUnfold: {
       const int64_t size = step.args[0], stride = step.args[1];
       const int64_t last = arith::ceil_div(before[k] - size, stride);
       const Expr tile = ir::min(ir::floor_div(index[k], Expr(stride)), Expr(last));
-      replace(index, step.dim, 1, {tile, index[k] - tile * Expr(stride)});
+      replace(index, step.dim, 1, {tile, index[k] - tile * Expr(stride)}, ranges);
       break;
     }
     case LayoutOp::kStoreAt:
@@ -77,13 +86,14 @@ void forward(const LayoutStep& step, const Shape& before, Exprs& index) {
   }
 }
 
-void backward(const LayoutStep& step, const Shape& before, Exprs& index) {
+void backward(const LayoutStep& step, const Shape& before, Exprs& index,
+              const arith::Ranges& ranges) {
   const size_t k = static_cast<size_t>(step.dim);
   switch (step.op) {
     case LayoutOp::kSplit: {
       const size_t n = step.args.size();
       const Expr whole = from_digits(std::span<const Expr>(index.data() + k, n), step.args);
-      replace(index, step.dim, static_cast<int64_t>(n), {whole});
+      replace(index, step.dim, static_cast<int64_t>(n), {whole}, ranges);
       break;
     }
     case LayoutOp::kReorder: {
@@ -94,13 +104,13 @@ void backward(const LayoutStep& step, const Shape& before, Exprs& index) {
       break;
     }
     case LayoutOp::kFuse:
-      replace(index, step.dim, 1, digits(index[k], slice(before, step.dim, step.args[0])));
+      replace(index, step.dim, 1, digits(index[k], slice(before, step.dim, step.args[0])), ranges);
       break;
     case LayoutOp::kPad:
-      index[k] = index[k] - Expr(step.args[0]);
+      index[k] = arith::simplify(index[k] - Expr(step.args[0]), ranges);
       break;
     case LayoutOp::kUnfold:
-      replace(index, step.dim, 2, {index[k] * Expr(step.args[1]) + index[k + 1]});
+      replace(index, step.dim, 2, {index[k] * Expr(step.args[1]) + index[k + 1]}, ranges);
       break;
     case LayoutOp::kStoreAt:
       break;
@@ -124,23 +134,15 @@ Expr inside(const LayoutStep& step, const Shape& before, const Exprs& index) {
   return ir::make_bool(true);
 }
 
-void simplify_all(Exprs& index, const arith::Ranges& ranges) {
-  for (Expr& e : index) {
-    e = arith::simplify(e, ranges);
-  }
-}
-
 }  // namespace
 
 std::vector<Expr> Layout::to_storage(const std::vector<Expr>& logical,
                                      const arith::Ranges& ranges) const {
   TENON_CHECK(logical.size() == logical_.size());
   Exprs index = logical;
-  simplify_all(index, ranges);
   const auto before = shapes();
   for (size_t i = 0; i < steps_.size(); ++i) {
-    forward(steps_[i], before[i], index);
-    simplify_all(index, ranges);
+    forward(steps_[i], before[i], index, ranges);
   }
   return index;
 }
@@ -149,11 +151,9 @@ std::vector<Expr> Layout::to_logical(const std::vector<Expr>& storage,
                                      const arith::Ranges& ranges) const {
   TENON_CHECK(storage.size() == storage_.size());
   Exprs index = storage;
-  simplify_all(index, ranges);
   const auto before = shapes();
   for (size_t i = steps_.size(); i-- > 0;) {
-    backward(steps_[i], before[i], index);
-    simplify_all(index, ranges);
+    backward(steps_[i], before[i], index, ranges);
   }
   return index;
 }
@@ -164,8 +164,7 @@ Expr Layout::holds_element(const std::vector<Expr>& storage, const arith::Ranges
   Expr holds = ir::make_bool(true);
   const auto before = shapes();
   for (size_t i = steps_.size(); i-- > 0;) {
-    backward(steps_[i], before[i], index);
-    simplify_all(index, ranges);
+    backward(steps_[i], before[i], index, ranges);
     holds = ir::logical_and(holds, arith::simplify(inside(steps_[i], before[i], index), ranges));
   }
   return arith::simplify(holds, ranges);

@@ -24,7 +24,8 @@ constexpr double kMaxGrowth = 4.0;
 
 // x[V*i + offset] with i over spatial axes and offset over reduction axes; nothing if V cannot be told.
 std::optional<layout::SlidingAccess> sliding_access(const ir::Expr& index,
-                                                    const te::ComputeOp& reader) {
+                                                    const te::ComputeOp& reader,
+                                                    const arith::Ranges& ranges) {
   const arith::Linear form = arith::to_linear(index);
   if (!form.is_affine()) return std::nullopt;
   const auto is_reduce = [&](const ir::Expr& v) {
@@ -43,7 +44,6 @@ std::optional<layout::SlidingAccess> sliding_access(const ir::Expr& index,
   }
   if (stride == 0) return std::nullopt;
   for (auto& [atom, k] : windows.terms) k /= stride;
-  const arith::Ranges ranges = reader.ranges();
   const arith::Interval span = arith::interval_of(arith::to_expr(offset), ranges);
   if (!span.bounded() || span.lo < 0) return std::nullopt;
   return layout::SlidingAccess{arith::to_expr(windows), stride, arith::to_expr(offset),
@@ -53,11 +53,11 @@ std::optional<layout::SlidingAccess> sliding_access(const ir::Expr& index,
 // Storage indices of one read after `step`; nothing if a sliding window does not fit the tiles.
 std::optional<std::vector<ir::Expr>> new_indices(const layout::Layout& one, const LayoutStep& step,
                                                  const std::vector<ir::Expr>& old,
-                                                 const te::ComputeOp& reader) {
-  const arith::Ranges ranges = reader.ranges();
+                                                 const te::ComputeOp& reader,
+                                                 const arith::Ranges& ranges) {
   if (step.op != LayoutOp::kUnfold) return one.to_storage(old, ranges);
   const size_t d = static_cast<size_t>(step.dim);
-  const auto access = sliding_access(old[d], reader);
+  const auto access = sliding_access(old[d], reader, ranges);
   if (!access) return std::nullopt;
   const auto moved = layout::rewrite_sliding(*access, step.args[0], step.args[1], ranges);
   if (!moved) return std::nullopt;
@@ -73,94 +73,94 @@ std::optional<std::vector<ir::Expr>> new_indices(const layout::Layout& one, cons
   return out;
 }
 
-// Names for the axes after `step`; what it makes new is named after its origin, by a name not yet taken.
-std::vector<std::string> new_names(const te::ComputeOp& op, const LayoutStep& step) {
-  std::vector<std::string> names;
-  for (const te::Axis& a : op.axes) names.push_back(a.var.name());
-  const auto fresh = [&](std::string name) {
+// The axes after `step`: those it does not concern stay, new ones are named after their origin by a name not yet
+// taken.
+std::vector<te::Axis> new_axes(const te::ComputeOp& op, const LayoutStep& step,
+                               const std::vector<int64_t>& shape) {
+  std::vector<te::Axis> axes = op.axes;
+  const auto fresh = [&](std::string name, size_t dim) {
     const auto is = [&](const te::Axis& a) { return a.var.name() == name; };
     while (std::any_of(op.axes.begin(), op.axes.end(), is) ||
            std::any_of(op.reduce_axes.begin(), op.reduce_axes.end(), is)) {
       name += "_";
     }
-    return name;
+    return te::Axis{ir::Var(name), shape[dim]};
   };
   const size_t d = static_cast<size_t>(step.dim);
-  const auto at = names.begin() + step.dim;
   switch (step.op) {
-    case LayoutOp::kReorder: {
-      std::vector<std::string> out;
-      for (const int64_t p : step.args) out.push_back(names[static_cast<size_t>(p)]);
-      return out;
-    }
+    case LayoutOp::kReorder:
+      for (size_t i = 0; i < axes.size(); ++i) axes[i] = op.axes[static_cast<size_t>(step.args[i])];
+      break;
     case LayoutOp::kSplit: {
-      std::vector<std::string> parts;
-      for (size_t j = 0; j < step.args.size(); ++j)
-        parts.push_back(fresh(names[d] + "_" + std::to_string(j)));
-      names.insert(names.erase(at), parts.begin(), parts.end());
-      return names;
+      std::vector<te::Axis> parts;
+      for (size_t j = 0; j < step.args.size(); ++j) {
+        parts.push_back(fresh(op.axes[d].var.name() + "_" + std::to_string(j), d + j));
+      }
+      axes.insert(axes.erase(axes.begin() + step.dim), parts.begin(), parts.end());
+      break;
     }
     case LayoutOp::kFuse: {
-      std::string joined = names[d];
-      for (int64_t j = 1; j < step.args[0]; ++j) joined += "_" + names[d + static_cast<size_t>(j)];
-      names.erase(at, at + step.args[0]);
-      names.insert(names.begin() + step.dim, fresh(joined));
-      return names;
+      std::string joined = op.axes[d].var.name();
+      for (size_t j = 1; j < static_cast<size_t>(step.args[0]); ++j) {
+        joined += "_" + op.axes[d + j].var.name();
+      }
+      axes.erase(axes.begin() + step.dim + 1, axes.begin() + step.dim + step.args[0]);
+      axes[d] = fresh(joined, d);
+      break;
     }
-    case LayoutOp::kUnfold: {
-      const std::string base = names[d];
-      *at = fresh(base + "_t");
-      names.insert(names.begin() + step.dim + 1, fresh(base + "_b"));
-      return names;
-    }
+    case LayoutOp::kUnfold:
+      axes[d] = fresh(op.axes[d].var.name() + "_t", d);
+      axes.insert(axes.begin() + step.dim + 1, fresh(op.axes[d].var.name() + "_b", d + 1));
+      break;
     case LayoutOp::kPad:
+      axes[d] = {ir::Var(op.axes[d].var.name()), shape[d]};
+      break;
     case LayoutOp::kStoreAt:
-      return names;
+      break;
   }
-  return names;
+  return axes;
 }
 
 // The op rebuilt so that its axes are the new storage dimensions (ALT's loop reconstruction).
 void rebuild_writer(Stage& st, const layout::Layout& one, const LayoutStep& step) {
   auto op = std::make_shared<te::ComputeOp>(*st.op);
   op->output = st.buffer;
-  op->axes.clear();
-  std::vector<ir::Expr> storage;
-  const auto names = new_names(*st.op, step);
-  for (size_t d = 0; d < names.size(); ++d) {
-    op->axes.push_back({ir::Var(names[d]), one.storage_shape()[d]});
-    storage.push_back(op->axes.back().var);
+  op->axes = new_axes(*st.op, step, one.storage_shape());
+  if (step.op != LayoutOp::kReorder) {
+    const arith::Ranges ranges = op->ranges();
+    const std::vector<ir::Expr> storage = variables(op->axes);
+    const auto logical = one.to_logical(storage, ranges);
+    ir::VarMap map;
+    for (size_t d = 0; d < logical.size(); ++d) {
+      const ir::Var& old = st.op->axes[d].var;
+      if (!logical[d].same_as(old)) map[old.node()] = logical[d];
+    }
+    op->body = replace_axes(op->body, map, ranges);
+    ir::Expr holds = one.holds_element(storage, ranges);
+    if (st.holds.defined()) {
+      holds = ir::logical_and(replace_axes(st.holds, map, ranges), holds);
+    }
+    st.holds = ir::is_const_true(holds) ? ir::Expr() : holds;
   }
-  const arith::Ranges ranges = op->ranges();
-  const auto logical = one.to_logical(storage, ranges);
-  ir::VarMap map;
-  for (size_t d = 0; d < logical.size(); ++d) map[st.op->axes[d].var.node()] = logical[d];
-  op->body = arith::simplify(ir::substitute(st.op->body, map), ranges);
-  ir::Expr holds = one.holds_element(storage, ranges);
-  if (st.holds.defined()) holds = ir::logical_and(ir::substitute(st.holds, map), holds);
-  holds = arith::simplify(holds, ranges);
-  st.holds = ir::is_const_true(holds) ? ir::Expr() : holds;
   st.op = op;
   reset_loops(st);
 }
 
-bool reads_fit(const State& s, StageRef stage, const layout::Layout& one, const LayoutStep& step,
-               StageId* misfit) {
-  if (step.op != LayoutOp::kUnfold) return true;
+// Every reader finds each of its windows in one tile.
+Result<void> check_windows(const State& s, StageRef stage, const LayoutStep& step) {
+  const layout::Layout one = layout::Layout(s[stage].buffer.shape()).then(step);
   for (const StageId r : s.readers(stage.id)) {
     bool fits = true;
     const te::ComputeOp& reader = *s.stage(r).op;
+    const arith::Ranges ranges = reader.ranges();
     ir::visit(reader.body, [&](const ir::Expr& e) {
       const auto* l = e.as<ir::Load>();
       if (l == nullptr || !l->buffer.same_as(s[stage].buffer)) return;
-      fits = fits && new_indices(one, step, l->indices, reader).has_value();
+      fits = fits && new_indices(one, step, l->indices, reader, ranges).has_value();
     });
-    if (!fits) {
-      *misfit = r;
-      return false;
-    }
+    if (!fits) return Illegal{.code = IllegalCode::kNotSliding, .stage = stage.id, .other = r};
   }
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -181,14 +181,14 @@ Result<void> check_layout(const State& s, StageRef stage, const LayoutStep& step
   if (!st.layout.why_not(step).empty()) {
     return Illegal{.code = IllegalCode::kBadLayout, .stage = stage.id};
   }
-  const layout::Layout next = st.layout.then(step);
-  const bool grows =
-      step.op == LayoutOp::kPad || step.op == LayoutOp::kUnfold || step.op == LayoutOp::kSplit;
-  if (grows && next.growth() > kMaxGrowth && next.growth() > st.layout.growth()) {
-    return Illegal{.code = IllegalCode::kLayoutGrowth,
-                   .stage = stage.id,
-                   .value = static_cast<int64_t>(std::ceil(next.growth())),
-                   .limit = static_cast<int64_t>(kMaxGrowth)};
+  if (step.op == LayoutOp::kPad || step.op == LayoutOp::kUnfold || step.op == LayoutOp::kSplit) {
+    const double growth = st.layout.then(step).growth();
+    if (growth > kMaxGrowth && growth > st.layout.growth()) {
+      return Illegal{.code = IllegalCode::kLayoutGrowth,
+                     .stage = stage.id,
+                     .value = static_cast<int64_t>(std::ceil(growth)),
+                     .limit = static_cast<int64_t>(kMaxGrowth)};
+    }
   }
   if (!st.is_input() && st.op->is_reduction()) {
     if (step.op == LayoutOp::kUnfold)
@@ -196,11 +196,7 @@ Result<void> check_layout(const State& s, StageRef stage, const LayoutStep& step
     if (step.op == LayoutOp::kPad)
       return Illegal{.code = IllegalCode::kPadReduction, .stage = stage.id};
   }
-  StageId misfit = -1;
-  if (!reads_fit(s, stage, layout::Layout(st.buffer.shape()).then(step), step, &misfit)) {
-    return Illegal{.code = IllegalCode::kNotSliding, .stage = stage.id, .other = misfit};
-  }
-  return {};
+  return step.op == LayoutOp::kUnfold ? check_windows(s, stage, step) : Result<void>();
 }
 
 void apply_layout(State& s, StageRef stage, const LayoutStep& step) {
@@ -215,11 +211,15 @@ void apply_layout(State& s, StageRef stage, const LayoutStep& step) {
   if (step.op == LayoutOp::kPad) {
     strip_pad_guards(s, old, static_cast<size_t>(step.dim), step.args[0], step.args[1]);
   }
-  rewrite_all_reads(s, old, [&](const ir::Load& read, const te::ComputeOp& reader) {
-    const auto indices = new_indices(one, step, read.indices, reader);
-    TENON_CHECK(indices.has_value()) << "a read of " << old.name() << " does not fit its layout";
-    return ir::load(fresh, *indices, read.predicate);
-  });
+  for (const StageId r : s.readers_of(old)) {
+    const te::OpRef reader = s.stage(r).op;
+    const arith::Ranges ranges = reader->ranges();
+    rewrite_reads(s, r, old, [&](const ir::Load& read) {
+      auto indices = new_indices(one, step, read.indices, *reader, ranges);
+      TENON_CHECK(indices.has_value()) << "a read of " << old.name() << " does not fit its layout";
+      return ir::load(fresh, std::move(*indices), read.predicate);
+    });
+  }
 }
 
 }  // namespace tenon::schedule

@@ -44,9 +44,8 @@ ir::Expr without_inside(const ir::Expr& condition, const ir::Expr& index, int64_
 
 void strip_pad_guards(State& s, const ir::Buffer& buffer, size_t dim, int64_t before,
                       int64_t after) {
-  for (const StageId id : s.order()) {
+  for (const StageId id : s.readers_of(buffer)) {
     const te::OpRef op = s.stage(id).op;
-    if (op == nullptr || s.stage(id).place == Place::kInlined) continue;
     const arith::Ranges ranges = op->ranges();
     const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
       const auto* sel = e.as<ir::Select>();

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/rewrite.h"
 
+#include "arith/simplify.h"
 #include "ir/build.h"
-#include "ir/visit.h"
 
 namespace tenon::schedule {
 
-void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer, const ReadRewriter& fn) {
+void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer,
+                   FunctionRef<ir::Expr(const ir::Load& read)> fn) {
   const te::OpRef op = s.stage(stage).op;
-  if (op == nullptr || s.stage(stage).place == Place::kInlined) return;
   const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
     const auto* l = e.as<ir::Load>();
-    return l != nullptr && l->buffer.same_as(buffer) ? fn(*l, *op) : e;
+    return l != nullptr && l->buffer.same_as(buffer) ? fn(*l) : e;
   });
   if (body.same_as(op->body)) return;
   auto changed = std::make_shared<te::ComputeOp>(*op);
@@ -19,8 +19,32 @@ void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer, const Read
   s.edit(stage).op = std::move(changed);
 }
 
-void rewrite_all_reads(State& s, const ir::Buffer& buffer, const ReadRewriter& fn) {
-  for (const StageId id : s.order()) rewrite_reads(s, id, buffer, fn);
+namespace {
+
+class AxisReplacer : public ir::Mutator {
+ public:
+  AxisReplacer(const ir::VarMap& map, const arith::Ranges& ranges) : map_(map), ranges_(ranges) {}
+  ir::Expr mutate(const ir::Expr& e) override {
+    if (e.dtype() != ir::kI64 && e.dtype() != ir::kBool) return descend(e);
+    const ir::Expr x = ir::substitute(e, map_);
+    return x.same_as(e) ? e : arith::simplify(x, ranges_);
+  }
+
+ private:
+  const ir::VarMap& map_;
+  const arith::Ranges& ranges_;
+};
+
+}  // namespace
+
+ir::Expr replace_axes(const ir::Expr& e, const ir::VarMap& map, const arith::Ranges& ranges) {
+  return AxisReplacer(map, ranges).mutate(e);
+}
+
+std::vector<ir::Expr> variables(const std::vector<te::Axis>& axes) {
+  std::vector<ir::Expr> out;
+  for (const te::Axis& a : axes) out.push_back(a.var);
+  return out;
 }
 
 te::OpRef with_output(const te::ComputeOp& op, const ir::Buffer& output) {

@@ -2,18 +2,19 @@
 // How primitives that change the dag do it: ops are immutable, so a changed op replaces the old one.
 #pragma once
 
-#include <functional>
-
+#include "ir/visit.h"
 #include "schedule/state.h"
+#include "support/function_ref.h"
 
 namespace tenon::schedule {
 
-using ReadRewriter = std::function<ir::Expr(const ir::Load& read, const te::ComputeOp& reader)>;
+// Replaces each read of `buffer` in the op of `stage`, one of State::readers. Loops are kept.
+void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer,
+                   FunctionRef<ir::Expr(const ir::Load& read)> fn);
 
-// Replaces each read of `buffer` in the op of `stage`. Loops are kept.
-void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer, const ReadRewriter& fn);
-// The same for every stage that computes something; inlined ones are gone.
-void rewrite_all_reads(State& s, const ir::Buffer& buffer, const ReadRewriter& fn);
+// `e` with variables replaced. Index expressions and conditions that change are simplified, nothing else is touched.
+ir::Expr replace_axes(const ir::Expr& e, const ir::VarMap& map, const arith::Ranges& ranges);
+std::vector<ir::Expr> variables(const std::vector<te::Axis>& axes);
 
 // Gives `op` another output buffer.
 te::OpRef with_output(const te::ComputeOp& op, const ir::Buffer& output);

@@ -51,9 +51,8 @@ bool reads(const ir::Expr& e, const ir::Buffer& b) {
 
 }  // namespace
 
-std::vector<StageId> State::readers(StageId s) const {
+std::vector<StageId> State::readers_of(const ir::Buffer& b) const {
   std::vector<StageId> out;
-  const ir::Buffer& b = stage(s).buffer;
   for (const StageId id : order_) {
     const Stage& r = stage(id);
     if (r.op != nullptr && r.place != Place::kInlined && reads(r.op->body, b)) out.push_back(id);

@@ -28,7 +28,8 @@ class State {
   // The stage that owns a buffer; -1 if none does.
   StageId owner(const ir::Buffer& b) const;
   // Stages whose body reads `s`, inlined ones left out (their reads moved to their readers).
-  std::vector<StageId> readers(StageId s) const;
+  std::vector<StageId> readers(StageId s) const { return readers_of(stage(s).buffer); }
+  std::vector<StageId> readers_of(const ir::Buffer& b) const;
   std::vector<StageId> attached_to(StageId s, LoopId l) const;  // in order()
   StageId find(std::string_view stage_name) const;
 

@@ -29,9 +29,9 @@ TEST(Layout, BlockedActivations) {
   EXPECT_FALSE(l.duplicates());
   EXPECT_EQ(l.growth(), 1);
   const Loops at(l.logical_shape());
-  EXPECT_EQ(text_of(l.to_storage(at.exprs, at.ranges)), "0, i1 // 16, i2, i3, i1 % 16");
+  EXPECT_EQ(text_of(l.to_storage(at.exprs, at.ranges)), "i0, i1 // 16, i2, i3, i1 % 16");
   const Loops stored(l.storage_shape());
-  EXPECT_EQ(text_of(l.to_logical(stored.exprs, stored.ranges)), "0, i1 * 16 + i4, i2, i3");
+  EXPECT_EQ(text_of(l.to_logical(stored.exprs, stored.ranges)), "i0, i1 * 16 + i4, i2, i3");
   EXPECT_TRUE(ir::is_const_true(l.holds_element(stored.exprs, stored.ranges)));
 }
 
@@ -92,8 +92,8 @@ TEST(Layout, TilesThatMatchLeaveNoDivision) {
   EXPECT_EQ(output.storage_shape(), (Shape{1, 14, 4, 4, 4, 14, 16}));
   const Loops nest(output.storage_shape());
   const auto logical = output.to_logical(nest.exprs, nest.ranges);
-  EXPECT_EQ(text_of(logical), "0, i1 * 4 + i4, i2 * 14 + i5, i3 * 16 + i6");
-  EXPECT_EQ(text_of(output.to_storage(logical, nest.ranges)), "0, i1, i2, i3, i4, i5, i6");
+  EXPECT_EQ(text_of(logical), "i0, i1 * 4 + i4, i2 * 14 + i5, i3 * 16 + i6");
+  EXPECT_EQ(text_of(output.to_storage(logical, nest.ranges)), "i0, i1, i2, i3, i4, i5, i6");
 
   const Layout weight =
       Layout({64, 64, 3, 3}).split(0, {4, 16}).split(2, {4, 16}).reorder({0, 2, 4, 5, 3, 1});

@@ -46,7 +46,8 @@ TEST(TraceText, MistakesHaveAPlaceAndAReason) {
       {"split D i [2] part", "trace:1:15: unexpected 'part'"},
       {"split D i [2] parts 4", "trace:1:21: unexpected '4'"},
       {"vectorize D j  # fine\nvectorize D j j", "trace:2:15: unexpected 'j'"},
-      {"cache_write C cache", "trace:1:15: unknown scope 'cache' (global, shared, local, register)"},
+      {"cache_write C cache",
+       "trace:1:15: unknown scope 'cache' (global, shared, local, register)"},
       {"bind D i warp", "trace:1:10: unknown thread dimension 'warp'"},
       {"fuse D [i, q]", "trace:1:12: stage D has no loop 'q' (loops: i, j)"},
       {"cache_read A [C, Q] local", "trace:1:18: there is no stage 'Q' (stages: A, B, C, D)"},
@@ -92,7 +93,8 @@ output C
 
 TEST(TraceText, LoopsThatShareANameBecomeIds) {
   // The axis k.0 is there before the part k.0 of k.
-  const State s = start("input A: f32[4, 6]\nC[k: 4, \"k.0\": 6] = A[k, \"k.0\"] + 1.0\noutput C\n");
+  const State s =
+      start("input A: f32[4, 6]\nC[k: 4, \"k.0\": 6] = A[k, \"k.0\"] + 1.0\noutput C\n");
   const Trace trace = parse_trace("split C k [2]\nunroll C %2\nunroll C k.0", s);
   EXPECT_EQ(to_text(trace, s), "split C k [2]\nunroll C %2\nunroll C k.0\n");
   EXPECT_EQ(std::get<Unroll>(trace[2]).loop.id, 1);
@@ -123,12 +125,14 @@ TEST(TraceJson, MistakesHaveAReason) {
       {"{}", "trace: a trace is a list of steps, not an object"},
       {"7", "trace: a trace is a list of steps, not 7"},
       {"[7]", "trace: step 1: a step is a list that starts with the name of a primitive, not 7"},
-      {"[[]]", "trace: step 1: a step is a list that starts with the name of a primitive, not a list"},
+      {"[[]]",
+       "trace: step 1: a step is a list that starts with the name of a primitive, not a list"},
       {"[[\"slit\"]]", "trace: step 1: unknown primitive \"slit\""},
       {"[[\"unroll\",3,0],[\"unroll\",3]]", "trace: step 2: unroll takes 2 arguments, not 1"},
       {"[[\"unroll\",3,0,0]]", "trace: step 1: unroll takes 2 arguments, not 3"},
       {"[[\"unroll\",3.5,0]]", "trace: step 1: unroll: stage: a whole number is expected, not 3.5"},
-      {"[[\"unroll\",\"D\",0]]", "trace: step 1: unroll: stage: a whole number is expected, not \"D\""},
+      {"[[\"unroll\",\"D\",0]]",
+       "trace: step 1: unroll: stage: a whole number is expected, not \"D\""},
       {"[[\"unroll\",3,4294967296]]",
        "trace: step 1: unroll: loop: 4294967296 is not in -1..2147483647"},
       {"[[\"split\",3,0,2,false]]", "trace: step 1: split: factors: a list is expected, not 2"},
@@ -163,10 +167,33 @@ void expect_no_surprise(const std::string& text, const State& s, bool json) {
 }
 
 std::string mutated(std::string text, Rng& rng) {
-  static const std::vector<std::string> kPieces = {
-      "[", "]", ",", " ", "\n", "#", "%", "-", "0", "1", "2", "7", "9223372036854775807",
-      "-9223372036854775808", "4294967296", "\"", "null", "i", "D", "j.0", "parts", "split ",
-      "layout_split ", "\xff", "\\u0000", "1e9", "true"};
+  static const std::vector<std::string> kPieces = {"[",
+                                                   "]",
+                                                   ",",
+                                                   " ",
+                                                   "\n",
+                                                   "#",
+                                                   "%",
+                                                   "-",
+                                                   "0",
+                                                   "1",
+                                                   "2",
+                                                   "7",
+                                                   "9223372036854775807",
+                                                   "-9223372036854775808",
+                                                   "4294967296",
+                                                   "\"",
+                                                   "null",
+                                                   "i",
+                                                   "D",
+                                                   "j.0",
+                                                   "parts",
+                                                   "split ",
+                                                   "layout_split ",
+                                                   "\xff",
+                                                   "\\u0000",
+                                                   "1e9",
+                                                   "true"};
   const int64_t edits = rng.between(1, 4);
   for (int64_t e = 0; e < edits; ++e) {
     const size_t at = static_cast<size_t>(rng.between(0, static_cast<int64_t>(text.size())));
@@ -182,7 +209,9 @@ std::string mutated(std::string text, Rng& rng) {
         text.replace(at, length, rng.pick(kPieces));
         break;
       default:
-        text.insert(at, text.substr(static_cast<size_t>(rng.between(0, static_cast<int64_t>(text.size()))), 12));
+        text.insert(
+            at, text.substr(static_cast<size_t>(rng.between(0, static_cast<int64_t>(text.size()))),
+                            12));
     }
   }
   return text;
@@ -209,7 +238,8 @@ TEST(TraceFuzz, MutatedTextAndJson) {
 TEST(TraceHash, IsStable) {
   const State s = start(kMatmul);
   const Trace trace = parse_trace(
-      "cache_write C register\ncompute_inline C\nsplit D i [3]\nsplit D j [2] parts\ncompute_at C.cache D j.0\n"
+      "cache_write C register\ncompute_inline C\nsplit D i [3]\nsplit D j [2] parts\ncompute_at "
+      "C.cache D j.0\n"
       "reorder C.cache [k, i]\nparallel D i.0\nvectorize D j.1\npragma_unroll C.cache 16\n"
       "layout_split A 0 [4, 2]",
       s);
@@ -223,13 +253,18 @@ TEST(TraceHash, IsStable) {
 }
 
 TEST(TraceIds, ArePermanent) {
-  const std::map<std::string, int> ids = {
-      {"split", 1},          {"fuse", 2},           {"reorder", 3},      {"parallel", 4},
-      {"vectorize", 5},      {"unroll", 6},         {"pragma_unroll", 7}, {"bind", 8},
-      {"compute_at", 9},     {"compute_inline", 10}, {"compute_root", 11}, {"cache_write", 12},
-      {"cache_read", 13},    {"rfactor", 14},       {"decompose_init", 15}, {"storage_align", 16},
-      {"prefetch", 17},      {"layout_split", 19},  {"layout_reorder", 20}, {"layout_fuse", 21},
-      {"layout_pad", 22},    {"layout_unfold", 23}, {"layout_store_at", 24}};
+  const std::map<std::string, int> ids = {{"split", 1},           {"fuse", 2},
+                                          {"reorder", 3},         {"parallel", 4},
+                                          {"vectorize", 5},       {"unroll", 6},
+                                          {"pragma_unroll", 7},   {"bind", 8},
+                                          {"compute_at", 9},      {"compute_inline", 10},
+                                          {"compute_root", 11},   {"cache_write", 12},
+                                          {"cache_read", 13},     {"rfactor", 14},
+                                          {"decompose_init", 15}, {"storage_align", 16},
+                                          {"prefetch", 17},       {"layout_split", 19},
+                                          {"layout_reorder", 20}, {"layout_fuse", 21},
+                                          {"layout_pad", 22},     {"layout_unfold", 23},
+                                          {"layout_store_at", 24}};
   std::set<int> seen;
   for (const PrimitiveRow& row : primitives()) {
     EXPECT_TRUE(seen.insert(row.id).second) << row.name;

@@ -59,9 +59,8 @@ void CacheRead::apply(State& s) const {
   const ir::Buffer from = src.buffer;
   const ir::Buffer to = cache.buffer;
   for (const StageId r : users) {
-    rewrite_reads(s, r, from, [&](const ir::Load& read, const te::ComputeOp&) {
-      return ir::load(to, read.indices, read.predicate);
-    });
+    rewrite_reads(s, r, from,
+                  [&](const ir::Load& read) { return ir::load(to, read.indices, read.predicate); });
   }
   s.insert(std::move(cache), stage.id, false);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/primitives/compute_inline.h"
 
-#include "arith/simplify.h"
 #include "ir/visit.h"
 #include "schedule/rewrite.h"
 #include "schedule/rules.h"
@@ -55,11 +54,14 @@ Result<void> ComputeInline::check(const State& s) const {
 void ComputeInline::apply(State& s) const {
   const te::OpRef op = s[stage].op;
   const ir::Buffer buffer = s[stage].buffer;
-  rewrite_all_reads(s, buffer, [&](const ir::Load& read, const te::ComputeOp& reader) {
-    ir::VarMap map;
-    for (size_t d = 0; d < op->axes.size(); ++d) map[op->axes[d].var.node()] = read.indices[d];
-    return arith::simplify(ir::substitute(op->body, map), reader.ranges());
-  });
+  for (const StageId r : s.readers(stage.id)) {
+    const arith::Ranges ranges = s.stage(r).op->ranges();
+    rewrite_reads(s, r, buffer, [&](const ir::Load& read) {
+      ir::VarMap map;
+      for (size_t d = 0; d < op->axes.size(); ++d) map[op->axes[d].var.node()] = read.indices[d];
+      return replace_axes(op->body, map, ranges);
+    });
+  }
   Stage& st = s.edit(stage.id);
   st.place = Place::kInlined;
   st.at_stage = -1;

@@ -32,11 +32,13 @@ void LayoutStoreAt::apply(State& s) const {
   apply_layout(s, host, {layout::LayoutOp::kStoreAt, dim, {1}});
   const ir::Buffer from = s[stage].buffer;
   const ir::Buffer to = s[host].buffer;
-  rewrite_all_reads(s, from, [&](const ir::Load& read, const te::ComputeOp&) {
-    std::vector<ir::Expr> indices = read.indices;
-    indices.insert(indices.begin() + dim, ir::Expr(slab));
-    return ir::load(to, indices, read.predicate);
-  });
+  for (const StageId r : s.readers(stage.id)) {
+    rewrite_reads(s, r, from, [&](const ir::Load& read) {
+      std::vector<ir::Expr> indices = read.indices;
+      indices.insert(indices.begin() + dim, ir::Expr(slab));
+      return ir::load(to, indices, read.predicate);
+    });
+  }
   s.edit(stage.id).stored_in = host.id;
 }
 
