@@ -7,13 +7,6 @@ namespace tenon::schedule {
 
 namespace {
 
-const char* const kGather = R"(
-input A: f32[7, 5]
-input I: i64[6]
-B[i: 7, j: 5] = A[i, j] * 2.0
-C[n: 6, j: 5] = B[max(0, min(I[n], 6)), j] + 1.0
-output C
-)";
 const char* const kTwoReaders = R"(
 input A: f32[4, 9]
 B[i: 4, j: 9] = A[i, j] + 1.0

@@ -48,6 +48,15 @@ C[i: 1, j: 1] = sum(k: 1) B[i, k] * 2.0
 output C
 )";
 
+// Rows picked by an index that is read.
+inline constexpr const char* kGather = R"(
+input A: f32[7, 5]
+input I: i64[6]
+B[i: 7, j: 5] = A[i, j] * 2.0
+C[n: 6, j: 5] = B[max(0, min(I[n], 6)), j] + 1.0
+output C
+)";
+
 // A bias beside weights, for store_at.
 inline constexpr const char* kDense = R"(
 input X: f32[3, 5]
