@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arith/linear.h"
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -137,6 +138,10 @@ class ProgramChecker {
             .code = IllegalCode::kRegisterDynamic, .stage = st.id, .loop = l, .other = st.id};
       }
     }
+    const auto& values = bounds(st.id).values;
+    TENON_TRY(check_neighbours(
+        st, st,
+        {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size())}));
     for (const StageId r : s_.readers(st.id)) TENON_TRY(check_reader(st, s_.stage(r)));
     const int64_t needed = tile_registers(st) + operand_registers(st);
     if (needed > s_.target().vector_registers) {
@@ -154,6 +159,10 @@ class ProgramChecker {
     if (std::any_of(indices.begin(), indices.end(), ir::has_load)) {
       return Illegal{.code = IllegalCode::kRegisterGather, .stage = st.id, .other = reader.id};
     }
+    const auto rank = static_cast<std::ptrdiff_t>(st.op->axes.size());
+    for (auto read = indices.begin(); read != indices.end() && rank > 0; read += rank) {
+      TENON_TRY(check_neighbours(st, reader, {read, read + rank}));
+    }
     bool inside = true;
     for (const LoopOf& l : loops_around(reader)) {
       inside = inside && !(l.stage == st.at_stage && l.loop == st.at_loop);
@@ -170,6 +179,27 @@ class ProgramChecker {
                        .stage = st.id,
                        .loop = l.loop,
                        .other = l.stage};
+      }
+    }
+    return {};
+  }
+
+  // Lanes of a vectorised loop must be neighbours in the tile (or all the same element): one access of it, given by
+  // `indices`, is linear in the loop.
+  Result<void> check_neighbours(const Stage& st, const Stage& user,
+                                const std::vector<ir::Expr>& indices) const {
+    ir::Expr offset(0);
+    for (size_t d = 0; d < indices.size(); ++d) {
+      offset = offset * ir::Expr(bounds(st.id).axes[d].extent) + indices[d];
+    }
+    const arith::Linear form = arith::to_linear(arith::simplify(offset, b_.ranges));
+    for (const LoopId l : user.leaves) {
+      if (mark(user.id, l) != Mark::kVectorize) continue;
+      const ir::VarNode* v = bounds(user.id).vars[static_cast<size_t>(l)].node();
+      for (const auto& [atom, factor] : form.terms) {
+        if (atom.as<ir::VarNode>() != nullptr || !ir::uses_var(atom, v)) continue;
+        return Illegal{
+            .code = IllegalCode::kRegisterLanes, .stage = st.id, .loop = l, .other = user.id};
       }
     }
     return {};

@@ -48,6 +48,12 @@ C[n: 4, i: 1000, j: 1000] = B[n, i, j] * 2.0
 output C
 )";
 
+const char* const kRows = R"(
+input A: f32[3, 2]
+B[i: 3, j: 2] = A[i, j] + 1.0
+output B
+)";
+
 // `rows` x 2 vectors of 8 lanes that accumulate, which takes 2*rows + 2 + 1 registers.
 std::string tile(int rows) {
   return "cache_write C register\ncompute_inline C\nsplit D i [" + std::to_string(rows) +
@@ -282,6 +288,13 @@ std::vector<RefusedCase> refused_programs() {
        "cache_write B register\ncompute_inline B\ncompute_at B.cache C n\nunroll B.cache i\n"
        "vectorize B.cache j\nvectorize C j",
        "", kRegisterGather, "B.cache is in registers, but C indexes it by what it reads elsewhere"},
+      {kRows,
+       "cache_write B register\nfuse B [i, j]\nsplit B i@j [3]\nsplit B i@j.0 [2]\nsplit B i@j.1 "
+       "[2]\n"
+       "compute_at B.cache B i@j.0.0\nunroll B.cache i\nunroll B.cache j\nunroll B i@j.0.1\n"
+       "unroll B i@j.1.0\nvectorize B i@j.1.1",
+       "", kRegisterLanes,
+       "B.cache is in registers, where the lanes of loop i@j.1.1 of B would not be neighbours"},
       {kProduct, tile(7) + "unroll D i.1", "", kRegisterPressure,
        "the tile of C.cache needs 17 vector registers; the target has 16"},
       {kProduct, tile(3) + "parallel D i.1", "", kRegisterShared,
