@@ -20,14 +20,11 @@ constexpr int64_t kUnrolled = 8;  // vectors of a short row
 bool match(const te::ComputeDag& dag, size_t* outer) {
   if (dag.outputs.size() != 1) return false;
   const te::ComputeOp& last = *dag.producer(dag.outputs[0]);
-  bool any = false;
-  for (const te::OpRef& op : dag.ops) any |= op->is_reduction();
-  if (!any) return false;
-  *outer = last.is_reduction() ? last.axes.size() : last.axes.size() - 1;
-  for (const te::OpRef& op :
-       dag.ops) {  // row-shaped results exist: the output may be row-shaped too
+  *outer = 0;
+  for (const te::OpRef& op : dag.ops) {
     if (op->is_reduction()) *outer = op->axes.size();
   }
+  if (*outer == 0 || last.axes.size() < *outer) return false;
   for (const te::OpRef& op : dag.ops) {
     const bool row = op->axes.size() == *outer;
     const bool full = op->axes.size() == *outer + 1 && !op->is_reduction();
@@ -45,7 +42,7 @@ bool match(const te::ComputeDag& dag, size_t* outer) {
       if (op->axes[d].extent != last.axes[d].extent) return false;
     }
   }
-  return *outer >= 1;
+  return true;
 }
 
 class Writer : private PlanWriter {
