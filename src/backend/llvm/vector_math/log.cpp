@@ -15,7 +15,7 @@ Num log1p_of(Num u) {
   const Num w = u + 1.0;
   const Num lost = u - (w - 1.0);
   const LogSplit split = split_exponent(w);
-  const Num inverse = pow2(e.integer(static_cast<uint64_t>(2 * e.bias())) - split.biased);  // 2^-e
+  const Num inverse = pow2(e.integer(2 * static_cast<uint64_t>(e.bias())) - split.biased);  // 2^-e
   return log_of(split.e, fma(lost, inverse, split.f));
 }
 
