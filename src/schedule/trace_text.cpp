@@ -25,12 +25,12 @@ class Printer {
 
   void operator()(const StageRef& v) {
     stage_ = v.id;
-    word_(stage_name(v.id));
+    add_word(stage_name(v.id));
   }
-  void operator()(const LoopRef& v) { word_(loop_name(v)); }
-  void operator()(int64_t v) { word_(std::to_string(v)); }
-  void operator()(ir::Scope v) { word_(std::string(word(v))); }
-  void operator()(ir::ThreadTag v) { word_(std::string(word(v))); }
+  void operator()(const LoopRef& v) { add_word(loop_name(v)); }
+  void operator()(int64_t v) { add_word(std::to_string(v)); }
+  void operator()(ir::Scope v) { add_word(std::string(word(v))); }
+  void operator()(ir::ThreadTag v) { add_word(std::string(word(v))); }
   void operator()(const std::vector<LoopRef>& v) {
     list(v, [&](const LoopRef& l) { return loop_name(l); });
   }
@@ -41,16 +41,16 @@ class Printer {
     list(v, [](int64_t x) { return std::to_string(x); });
   }
   void flag(const char* name, bool v) {
-    if (v) word_(name);
+    if (v) add_word(name);
   }
 
  private:
-  void word_(const std::string& w) { text += " " + w; }
+  void add_word(const std::string& w) { text += " " + w; }
   template <class T, class Fn>
   void list(const std::vector<T>& v, Fn&& one) {
     std::string out;
     for (const T& x : v) out += (out.empty() ? "" : ", ") + one(x);
-    word_("[" + out + "]");
+    add_word("[" + out + "]");
   }
   static std::string by_id(int32_t id) { return "%" + std::to_string(id); }
   std::string stage_name(StageId id) const {

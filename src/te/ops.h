@@ -30,7 +30,7 @@ class Builder {
   Tensor compute(const std::string& name, std::vector<int64_t> shape, const Body& body,
                  std::vector<std::string> axis_names = {});
   Tensor reduce(const std::string& name, std::vector<int64_t> shape, ir::BinaryOp combiner,
-                std::vector<int64_t> reduce_extents, const ReduceBody& body,
+                const std::vector<int64_t>& reduce_extents, const ReduceBody& body,
                 std::vector<std::string> axis_names = {},
                 std::vector<std::string> reduce_names = {});
   void output(const Tensor& t);
@@ -72,7 +72,7 @@ Tensor capsule_conv2d(Builder& b, const std::string& name, const Tensor& x, cons
 Tensor norm2(Builder& b, const std::string& name, const Tensor& x);
 enum class Pool : uint8_t { kMax, kAverage, kAverageIncludePad };
 Tensor pool(Builder& b, const std::string& name, const Tensor& x, Pool kind,
-            std::vector<int64_t> kernel, const ConvParams& p);
+            const std::vector<int64_t>& kernel, const ConvParams& p);
 Tensor reduce_dims(Builder& b, const std::string& name, const Tensor& x, ir::BinaryOp combiner,
                    std::vector<int64_t> dims, bool keep_dims);
 Tensor softmax(Builder& b, const std::string& name, const Tensor& x);  // over the last dimension

@@ -61,7 +61,7 @@ Tensor Builder::compute(const std::string& name, std::vector<int64_t> shape, con
 }
 
 Tensor Builder::reduce(const std::string& name, std::vector<int64_t> shape, ir::BinaryOp combiner,
-                       std::vector<int64_t> reduce_extents, const ReduceBody& body,
+                       const std::vector<int64_t>& reduce_extents, const ReduceBody& body,
                        std::vector<std::string> axis_names, std::vector<std::string> reduce_names) {
   auto op = std::make_shared<ComputeOp>();
   op->axes = make_axes(name, shape, std::move(axis_names), "i");

@@ -57,7 +57,7 @@ Tensor conv_transpose(Builder& b, const std::string& name, const Tensor& x, cons
     reduced.push_back(win[d].kernel);
   }
   const auto body = [&](std::span<const ir::Var> axes, std::span<const ir::Var> reduce) {
-    const ir::Expr k = axes[1];
+    const ir::Expr& k = axes[1];
     ir::Expr c = reduce[0];
     ir::Expr in_group = k;
     if (p.groups > 1) {

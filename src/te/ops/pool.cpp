@@ -60,7 +60,7 @@ Tensor divide(Builder& b, const std::string& name, const Tensor& sum, ir::DType 
 }  // namespace
 
 Tensor pool(Builder& b, const std::string& name, const Tensor& x, Pool kind,
-            std::vector<int64_t> kernel, const ConvParams& p) {
+            const std::vector<int64_t>& kernel, const ConvParams& p) {
   require(x.rank() >= 3, name, "input of rank {}; N C and 1 to 3 spatial dimensions are wanted",
           x.rank());
   require(kind == Pool::kMax || x.dtype().is_float(), name, "average of {}",
