@@ -173,6 +173,12 @@ std::vector<Case> cases() {
            return te::reduce_dims(b, "Y", x, ir::BinaryOp::kAdd, {1}, false);
          });
        }},
+      {"", "fewer_axes_than_the_sum",
+       [=] {
+         return te::parse(
+             "input X: f32[4, 5, 6]\nS[i: 4, j: 5] = sum(k: 6) X[i, j, k]\nY[i: 4] = S[i, 2] + "
+             "1.0\noutput Y\n");
+       }},
       {"reduce_all", "norm2",
        [=] {
          return unary_dag({1, 61, 67},
