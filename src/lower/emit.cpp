@@ -237,6 +237,7 @@ class Emitter {
       at[sb.vars[static_cast<size_t>(st.leaves[i])].node()] = ir::Expr(0);
     }
     ir::Stmt out = ir::no_op();
+    if (s_.stage(p.tensor).place == Place::kAt) return out;  // computed right there
     const ir::Expr body = localize(ir::substitute(st.op->body, axis_values(st, sb)));
     ir::visit(body, [&](const ir::Expr& e) {
       const auto* l = e.as<ir::Load>();

@@ -42,6 +42,11 @@ class RegionBuilder {
       });
       if (!result) return result.illegal();
     }
+    if (forms_.empty()) {
+      // Simplification took the last read away: an element stands for the stage.
+      region_.axes.resize(st_.op->axes.size());
+      return std::move(region_);
+    }
     clip();
     // Another reader does not keep to the guards of the one that is split.
     const auto readers = s_.readers(st_.id);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random schedules of random dags: every legal trace gives what the dag defines, interpreted and compiled.
 //   schedule_fuzz_test [--seed=N] [--runs-interpreted=N] [--runs-compiled=N] [--failures=N] [--out=FOLDER]
-// A failure is shrunk and written to FOLDER as a case for tests/corpus. Everything about one dag and its traces
+//   schedule_fuzz_test --shrink=FILE
+// A failure is shrunk and written to FOLDER as a case for tests/corpus. A crash leaves its case as it is; --shrink
+// prints a smaller one. Everything about one dag and its traces
 // follows from its seed: --seed=THAT --runs-interpreted=1 (or --runs-compiled=1) repeats it.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 #include <string_view>
 
 #include "fuzz/case.h"
@@ -33,29 +38,32 @@ struct Options {
 };
 
 constexpr int kTracesPerDag = 4;
-constexpr unsigned kSecondsPerDag = 120;
+constexpr unsigned kSecondsPerTrace = 60;
 
-// What a crash leaves behind: the seed of the dag it came from.
-char crash_note[128] = "";
+// What a crash leaves behind: the case it came from.
+struct CrashNote {
+  std::string text;
+  std::string path;
+};
+CrashNote crash_note;  // for the signal handler
 
 void on_crash(int signal) {
-  const std::string_view note(crash_note);
-  if (write(STDERR_FILENO, note.data(), note.size()) < 0) {
-    _exit(3);
+  const int file = open(crash_note.path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0644);
+  for (const int to : {STDERR_FILENO, file}) {
+    if (write(to, crash_note.text.data(), crash_note.text.size()) < 0) {
+      _exit(3);
+    }
   }
   std::signal(signal, SIG_DFL);
   std::raise(signal);
 }
 
-void watch(uint64_t seed, bool compiled) {
-  const auto end = fmt::format_to_n(crash_note, sizeof(crash_note) - 1,
-                                    "\ncrash or hang: --seed={} --runs-{}=1\n", seed,
-                                    compiled ? "compiled" : "interpreted");
-  *end.out = 0;
+void watch(const Case& c, const std::string& path) {
+  crash_note = {to_text(c), path};
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM}) {
     std::signal(signal, on_crash);
   }
-  alarm(kSecondsPerDag);
+  alarm(kSecondsPerTrace);
 }
 
 RandomDagOptions dag_options(Rng& rng) {
@@ -78,7 +86,6 @@ class Fuzzer {
   void run(int64_t runs) {
     const auto start = std::chrono::steady_clock::now();
     for (uint64_t seed = options_.seed; runs_ < runs && failures_ < options_.failures; ++seed) {
-      watch(seed, compiled_);
       run_dag(seed);
     }
     alarm(0);
@@ -95,6 +102,8 @@ class Fuzzer {
   void run_dag(uint64_t seed) {
     Rng rng(seed * 0x9e3779b97f4a7c15ULL + (compiled_ ? 1 : 0));
     Case c;
+    c.what = fmt::format("crash or hang: --seed={} --runs-{}=1", seed,
+                         compiled_ ? "compiled" : "interpreted");
     c.dag = std::make_shared<const te::ComputeDag>(random_dag(rng, dag_options(rng)));
     c.inputs = seed;
     Rng values(c.inputs);
@@ -117,6 +126,7 @@ class Fuzzer {
     c.trace.clear();
     std::string problem;
     try {
+      watch(c, path_of(seed));
       if (rng.chance(0.12)) {
         c.trace = templates::choose(initial).trace;
         from = *schedule::replay(initial, c.trace);
@@ -126,6 +136,7 @@ class Fuzzer {
       Drawn drawn = random_trace(from, rng, trace_options, &counts_);
       c.trace.insert(c.trace.end(), drawn.trace.begin(), drawn.trace.end());
       steps_ += static_cast<int64_t>(c.trace.size());
+      watch(c, path_of(seed));
       problem = drawn.problem.empty() ? judge(c, drawn.state, initial, every_pass)
                                       : "draw: " + drawn.problem;
     } catch (const InternalError& e) {
@@ -172,13 +183,16 @@ class Fuzzer {
     } else {
       small.what = first_line(problem);
     }
-    const std::string path =
-        fmt::format("{}/{}-{}.case", options_.out, compiled_ ? "compiled" : "interpreted", seed);
+    const std::string path = path_of(seed);
     std::ofstream(path) << to_text(small);
     ADD_FAILURE() << "seed " << seed << ": " << problem << "\n\nshrunk, in " << path << ":\n"
                   << to_text(small) << "\n"
                   << steps_of(small) << "\n"
                   << check_case(small, compiler(small.target), true).problem;
+  }
+
+  std::string path_of(uint64_t seed) const {
+    return fmt::format("{}/{}-{}.case", options_.out, compiled_ ? "compiled" : "interpreted", seed);
   }
 
   static std::string steps_of(const Case& c) {
@@ -236,6 +250,29 @@ class FuzzTest : public ::testing::Test {
   bool compiled_;
 };
 
+// Makes the case in a file smaller, each try in a process of its own: it may crash.
+int shrink_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  const auto fails = [](const Case& c) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const target::Target t = target::parse_target(c.target);
+      alarm(kSecondsPerTrace);
+      std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+      if (target::runs_here(t)) {
+        compiler = std::make_unique<backend::llvm_cpu::Compiler>(t);
+      }
+      _exit(check_case(c, compiler.get()).problem.empty() ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status != 0;
+  };
+  fmt::print("{}", to_text(shrink(parse_case(text.str(), path), fails)));
+  return 0;
+}
+
 Options parse(int argc, char** argv) {
   Options o;
   for (int i = 1; i < argc; ++i) {
@@ -253,6 +290,8 @@ Options parse(int argc, char** argv) {
       o.failures = std::atoll(value.c_str());
     } else if (name == "--out") {
       o.out = value;
+    } else if (name == "--shrink") {
+      std::exit(shrink_file(value));
     } else {
       fmt::print(stderr, "unknown flag {}\n", arg);
       std::exit(2);
