@@ -18,10 +18,15 @@ namespace {
 constexpr const char* kName = "probe";
 
 void initialize_llvm() {  // idempotent
-  llvm::InitializeAllTargetInfos();
-  llvm::InitializeAllTargets();
-  llvm::InitializeAllTargetMCs();
-  llvm::InitializeAllAsmPrinters();
+  // The two that tenon generates code for, not all that LLVM knows: a static build links no others.
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64Target();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64AsmPrinter();
 }
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const ProbeSpec& spec) {
