@@ -156,7 +156,9 @@ class Partitioner : public ir::Mutator {
   ir::Stmt settle(const ir::Stmt& piece) {
     const ir::Stmt simple = arith::simplify(piece, ranges_);
     const auto* loop = simple.as<ir::For>();
-    return loop != nullptr ? enter(simple, *loop) : mutate(simple);
+    // A piece of one iteration is gone, and what stands in its place may be a loop that is still to be cut.
+    const bool same = loop != nullptr && loop->var.same_as(piece.as<ir::For>()->var);
+    return same ? enter(simple, *loop) : mutate(simple);
   }
 
   ir::Stmt pieces_of(const ir::For& loop, int64_t min, int64_t extent, std::vector<int64_t> cuts) {
