@@ -38,19 +38,18 @@ void pass_down_extents(const Stage& st, StageBounds& sb) {
 
 class ValueBuilder {
  public:
-  ValueBuilder(const Stage& st, StageBounds& sb, const arith::Ranges& ranges)
-      : st_(st), sb_(sb), ranges_(ranges) {}
+  ValueBuilder(const Stage& st, const StageBounds& sb, const arith::Ranges& ranges,
+               std::vector<ir::Expr>& values)
+      : st_(st), sb_(sb), ranges_(ranges), values_(values) {}
 
-  // Values of all loops over the variables of leaves, and a guard for each split that is not exact.
   void run() {
-    for (const LoopId l : st_.leaves) value(l) = sb_.vars[static_cast<size_t>(l)];
     for (auto r = st_.relations.rbegin(); r != st_.relations.rend(); ++r) {
       switch (r->kind) {
         case RelationKind::kSplit:
-          join_split(*r);
+          if (!value(r->one).defined()) join_split(*r);
           break;
         case RelationKind::kParts:
-          join_parts(*r);
+          if (!value(r->one).defined()) join_parts(*r);
           break;
         case RelationKind::kFuse:
           take_apart(*r);
@@ -60,13 +59,8 @@ class ValueBuilder {
   }
 
  private:
-  ir::Expr& value(LoopId l) { return sb_.values[static_cast<size_t>(l)]; }
+  ir::Expr& value(LoopId l) { return values_[static_cast<size_t>(l)]; }
   int64_t extent(LoopId l) const { return sb_.extents[static_cast<size_t>(l)]; }
-
-  void add_guard(ir::Expr g, LoopId l) {
-    sb_.guards.push_back(g);
-    if (st_.loop(l).kind == LoopKind::kSpatial) sb_.spatial_guards.push_back(std::move(g));
-  }
 
   void join_split(const Relation& r) {
     int64_t stride = 1;
@@ -76,7 +70,6 @@ class ValueBuilder {
       stride *= extent(r.many[j]);
     }
     value(r.one) = sum;
-    if (stride > extent(r.one)) add_guard(ir::lt(sum, extent(r.one)), r.one);
   }
 
   void join_parts(const Relation& r) {
@@ -86,23 +79,48 @@ class ValueBuilder {
     const ir::Expr outer = value(r.many[0]);
     const ir::Expr inner = value(r.many[1]);
     value(r.one) = outer * ir::Expr(q) + (rem == 0 ? ir::Expr(0) : ir::min(outer, rem)) + inner;
-    if (rem != 0) add_guard(ir::logical_or(ir::lt(inner, q), ir::lt(outer, rem)), r.one);
   }
 
   void take_apart(const Relation& r) {
     int64_t stride = 1;
     for (size_t j = r.many.size(); j-- > 0;) {
-      ir::Expr v = ir::floor_div(value(r.one), stride);
-      if (j > 0) v = ir::floor_mod(v, extent(r.many[j]));
-      value(r.many[j]) = arith::simplify(v, ranges_);
+      if (!value(r.many[j]).defined()) {
+        ir::Expr v = ir::floor_div(value(r.one), stride);
+        if (j > 0) v = ir::floor_mod(v, extent(r.many[j]));
+        value(r.many[j]) = arith::simplify(v, ranges_);
+      }
       stride *= extent(r.many[j]);
     }
   }
 
   const Stage& st_;
-  StageBounds& sb_;
+  const StageBounds& sb_;
   const arith::Ranges& ranges_;
+  std::vector<ir::Expr>& values_;
 };
+
+// A guard for each split whose parts run through more than the loop.
+void guard_splits(const Stage& st, StageBounds& sb) {
+  const auto extent = [&](LoopId l) { return sb.extents[static_cast<size_t>(l)]; };
+  const auto value = [&](LoopId l) { return sb.values[static_cast<size_t>(l)]; };
+  for (auto r = st.relations.rbegin(); r != st.relations.rend(); ++r) {
+    ir::Expr guard;
+    if (r->kind == RelationKind::kSplit) {
+      int64_t product = 1;
+      for (const LoopId l : r->many) product *= extent(l);
+      if (product > extent(r->one)) guard = ir::lt(value(r->one), extent(r->one));
+    } else if (r->kind == RelationKind::kParts) {
+      const int64_t q = extent(r->one) / extent(r->many[0]);
+      const int64_t rem = extent(r->one) % extent(r->many[0]);
+      if (rem != 0) {
+        guard = ir::logical_or(ir::lt(value(r->many[1]), q), ir::lt(value(r->many[0]), rem));
+      }
+    }
+    if (!guard.defined()) continue;
+    sb.guards.push_back(guard);
+    if (st.loop(r->one).kind == LoopKind::kSpatial) sb.spatial_guards.push_back(guard);
+  }
+}
 
 // Extents, variables and values of all loops, from the extents of the axes.
 void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges) {
@@ -117,9 +135,11 @@ void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges) {
   for (const LoopId l : st.leaves) {
     const size_t i = static_cast<size_t>(l);
     sb.vars[i] = ir::Var(st.loop_name(l));
+    sb.values[i] = sb.vars[i];
     ranges.bind(sb.vars[i], {0, sb.extents[i] - 1});
   }
-  ValueBuilder(st, sb, ranges).run();
+  complete_values(st, sb, ranges, sb.values);
+  guard_splits(st, sb);
 }
 
 // Guards that keep an attached stage inside its tensor, and inside a part that is one shorter.
@@ -145,14 +165,20 @@ void guard_axes(const Stage& st, StageBounds& sb, const std::vector<ShortPart>& 
 
 }  // namespace
 
-ir::VarMap axis_values(const Stage& st, const StageBounds& sb) {
+void complete_values(const Stage& st, const StageBounds& sb, const arith::Ranges& ranges,
+                     std::vector<ir::Expr>& values) {
+  ValueBuilder(st, sb, ranges, values).run();
+}
+
+ir::VarMap axis_values(const Stage& st, const StageBounds& sb,
+                       const std::vector<ir::Expr>& values) {
   ir::VarMap map;
   const size_t rank = st.op->axes.size();
   for (size_t d = 0; d < rank; ++d) {
-    map[st.op->axes[d].var.node()] = sb.axes[d].min + sb.values[d];
+    map[st.op->axes[d].var.node()] = sb.axes[d].min + values[d];
   }
   for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
-    map[st.op->reduce_axes[d].var.node()] = sb.values[rank + d];
+    map[st.op->reduce_axes[d].var.node()] = values[rank + d];
   }
   return map;
 }

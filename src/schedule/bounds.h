@@ -3,7 +3,7 @@
 //
 // A stage at the root computes all of its tensor. A stage attached to a loop computes the box that the
 // readers inside that loop need: loops outside the attachment are fixed variables, loops inside range over
-// all they run through. Exact for affine accesses; a box that mixes both in one term (parts of a fused
+// all they run through, a split with all its parts inside as one loop. Exact for affine accesses; a box that mixes both in one term (parts of a fused
 // loop on both sides) is refused.
 //
 //   C[i] reads B[2*i + r], i -> i.0 (4), i.1 (8), r < 3, B attached at i.0:
@@ -41,8 +41,15 @@ struct Bounds {
 // From the outputs backwards, all stages or those down to `until` in the order.
 Result<Bounds> infer_bounds(const State& s, StageId until = -1);
 
-// What each axis of the stage's op stands for, over loop variables.
-ir::VarMap axis_values(const Stage& st, const StageBounds& sb);
+// What each axis of the stage's op stands for, given the values of its loops.
+ir::VarMap axis_values(const Stage& st, const StageBounds& sb, const std::vector<ir::Expr>& values);
+inline ir::VarMap axis_values(const Stage& st, const StageBounds& sb) {
+  return axis_values(st, sb, sb.values);
+}
+
+// `values` has an entry per loop, defined for leaves at least: fills in those that follow from others.
+void complete_values(const Stage& st, const StageBounds& sb, const arith::Ranges& ranges,
+                     std::vector<ir::Expr>& values);
 
 // Bounds of a stage as if it computed all of its tensor; binds its variables in `ranges`.
 StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges);

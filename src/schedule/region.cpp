@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/region.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "arith/linear.h"
@@ -26,14 +27,15 @@ bool is_outer_only(const ir::Expr& e, const VarSet& inner) { return !uses_any(e,
 
 class RegionBuilder {
  public:
-  RegionBuilder(const State& s, const Bounds& b, StageId stage)
-      : s_(s), b_(b), st_(s.stage(stage)) {}
+  RegionBuilder(const State& s, Bounds& b, StageId stage) : s_(s), b_(b), st_(s.stage(stage)) {}
 
   Result<Region> run() {
     find_inner_loops();
-    for (const StageId r : s_.readers(st_.id)) {
+    const auto readers = s_.readers(st_.id);
+    for (const StageId r : readers) {
       const Stage& reader = s_.stage(r);
-      const ir::VarMap axes = axis_values(reader, b_.stages[static_cast<size_t>(r)]);
+      values_ = values_of(reader);
+      const ir::VarMap axes = axis_values(reader, b_.stages[static_cast<size_t>(r)], values_);
       Result<void> result;
       ir::visit(reader.op->body, [&](const ir::Expr& e) {
         const auto* l = e.as<ir::Load>();
@@ -49,7 +51,6 @@ class RegionBuilder {
     }
     clip();
     // Another reader does not keep to the guards of the one that is split.
-    const auto readers = s_.readers(st_.id);
     if (readers.size() == 1) add_shorts(s_.stage(readers[0]));
     return std::move(region_);
   }
@@ -72,10 +73,41 @@ class RegionBuilder {
       const StageBounds& ob = b_.stages[static_cast<size_t>(id)];
       if (ob.vars.empty()) continue;  // comes before this stage: not a reader
       for (size_t i = 0; i < other.leaves.size(); ++i) {
-        if (id == st_.at_stage && static_cast<int>(i) <= pos) continue;
-        inner_.insert(ob.vars[static_cast<size_t>(other.leaves[i])].node());
+        const size_t l = static_cast<size_t>(other.leaves[i]);
+        // Outside, a loop of one iteration is as good as none.
+        if (id == st_.at_stage && static_cast<int>(i) <= pos && ob.extents[l] > 1) continue;
+        inner_.insert(ob.vars[l].node());
       }
     }
+  }
+
+  // Values of the loops of a reader over outer variables and over inner loops as whole as they are: a loop with all
+  // its parts inside stands for itself, so that its tail adds nothing to the box.
+  std::vector<ir::Expr> values_of(const Stage& reader) {
+    const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
+    std::vector<ir::Expr> values(reader.loops.size());
+    for (const LoopId l : reader.leaves) {
+      values[static_cast<size_t>(l)] = rb.vars[static_cast<size_t>(l)];
+    }
+    const auto is_inner = [&](LoopId l) {
+      const auto* v = values[static_cast<size_t>(l)].as<ir::VarNode>();
+      return v != nullptr && inner_.count(v) > 0;
+    };
+    const auto stand_for_itself = [&](LoopId l) {
+      const ir::Var v(reader.loop_name(l));
+      b_.ranges.bind(v, {0, rb.extents[static_cast<size_t>(l)] - 1});
+      inner_.insert(v.node());
+      values[static_cast<size_t>(l)] = v;
+    };
+    for (auto r = reader.relations.rbegin(); r != reader.relations.rend(); ++r) {
+      if (r->kind == RelationKind::kFuse) {
+        if (is_inner(r->one)) std::for_each(r->many.begin(), r->many.end(), stand_for_itself);
+      } else if (std::all_of(r->many.begin(), r->many.end(), is_inner)) {
+        stand_for_itself(r->one);
+      }
+    }
+    complete_values(reader, rb, b_.ranges, values);
+    return values;
   }
 
   Result<void> add_read(const ir::Load& read, const ir::VarMap& axes) {
@@ -157,12 +189,14 @@ class RegionBuilder {
   void add_shorts(const Stage& reader) {
     const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
     for (const Relation& r : reader.relations) {
-      if (r.kind != RelationKind::kParts || !reader.loop(r.many[1]).leaf) continue;
+      if (r.kind != RelationKind::kParts) continue;
       const int64_t n = rb.extents[static_cast<size_t>(r.many[0])];
       const int64_t rem = rb.extents[static_cast<size_t>(r.one)] % n;
-      const ir::VarNode* part = rb.vars[static_cast<size_t>(r.many[1])].node();
+      const auto* part = values_[static_cast<size_t>(r.many[1])].as<ir::VarNode>();
       const ir::Expr outer = rb.values[static_cast<size_t>(r.many[0])];
-      if (rem == 0 || inner_.count(part) == 0 || uses_any(outer, inner_)) continue;
+      if (rem == 0 || part == nullptr || inner_.count(part) == 0 || uses_any(outer, inner_)) {
+        continue;
+      }
       for (size_t d = 0; d < region_.axes.size(); ++d) {
         const auto k = common_coefficient(d, part);
         if (k > 0 && !is_whole(region_.axes[d], st_.op->axes[d].extent)) {
@@ -182,16 +216,17 @@ class RegionBuilder {
   }
 
   const State& s_;
-  const Bounds& b_;
+  Bounds& b_;
   const Stage& st_;
   VarSet inner_;
+  std::vector<ir::Expr> values_;  // of the reader looked at last
   Region region_;
   std::vector<std::vector<arith::Linear>> forms_;
 };
 
 }  // namespace
 
-Result<Region> required_region(const State& s, const Bounds& b, StageId stage) {
+Result<Region> required_region(const State& s, Bounds& b, StageId stage) {
   return RegionBuilder(s, b, stage).run();
 }
 

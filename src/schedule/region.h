@@ -20,7 +20,7 @@ struct Region {
   std::vector<ShortPart> shorts;
 };
 
-// `b` holds the bounds of every stage after `stage` in the order.
-Result<Region> required_region(const State& s, const Bounds& b, StageId stage);
+// `b` holds the bounds of every stage after `stage` in the order; variables for split loops are added to its ranges.
+Result<Region> required_region(const State& s, Bounds& b, StageId stage);
 
 }  // namespace tenon::schedule
