@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole model as it will run: kernels, the steps that call them, and where every byte lies. Made by
+// module compile, written to disk and run by module artifact.
+//
+//   step 0: k0_conv(input 0, weights @0, arena @0)
+//   step 1: k1_matmul(arena @0, weights @37632, output 0)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/interp.h"
+#include "ir/ir.h"
+#include "target/target.h"
+
+namespace tenon::artifact {
+
+// A tensor that the caller gives or gets: dense, row-major.
+struct TensorInfo {
+  std::string name;  // as in the model
+  ir::DType dtype;
+  std::vector<int64_t> shape;  // an extent may be 0
+  int64_t bytes() const;
+};
+
+enum class Place : uint8_t { kInput, kOutput, kWeights, kArena };
+
+// Where a parameter of a kernel lies. Offsets are multiples of 64.
+struct Param {
+  Place place = Place::kArena;
+  int32_t index = 0;   // kInput, kOutput: which one
+  int64_t offset = 0;  // kWeights, kArena: bytes from the start
+  int64_t bytes = 0;
+};
+
+struct Kernel {
+  std::string name;       // a C identifier, unique in the program
+  ir::Function function;  // Dialect::kFlat
+  // For people, tools and the lock file:
+  std::string task;    // what is computed: structural hash and edge layouts, 16 hex digits
+  std::string te;      // the dag as text
+  std::string edges;   // layouts of its inputs and outputs that are not row-major, as text
+  std::string trace;   // the schedule as text
+  std::string origin;  // "template conv" or "lock"
+  double flops = 0;
+  double bytes = 0;  // read and written at least once: inputs, weights, outputs
+};
+
+struct Step {
+  int32_t kernel = 0;
+  std::vector<Param> params;       // inputs, then outputs, as the kernel takes them
+  std::vector<std::string> nodes;  // names of the model's nodes that this step computes
+};
+
+struct Weight {
+  int64_t offset = 0;  // in the weights file
+  std::shared_ptr<const ir::Array> data;
+};
+
+struct Program {
+  std::string name;  // a C identifier
+  target::Target target;
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<Kernel> kernels;
+  std::vector<Step> steps;  // in the order of running
+  std::vector<Weight> weights;
+  int64_t weights_bytes = 0;
+  int64_t arena_bytes = 0;  // without the kernels' own workspaces
+  // What went in: file name, hash of its bytes, opset, producer; goes into the manifest as is.
+  std::vector<std::pair<std::string, std::string>> provenance;
+};
+
+}  // namespace tenon::artifact
