@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an operator is imported: one function per (domain, op, since version), in tables, one per family file.
+//
+//   std::vector<ValueId> convert_elu(Convert& c) {
+//     const double alpha = c.float_or("alpha", 1.0);
+//     return {c.b().elementwise("elu", {c.input(0)}, [&](std::span<const ir::Expr> x) { ... })};
+//   }
+//   constexpr Row kRows[] = {{"", "Elu", 1, convert_elu}, ...};
+//
+// The row with the largest `since` that is not above the model's opset is taken.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/builder.h"
+#include "support/check.h"
+
+namespace tenon::onnx {
+
+using graph::Shape;
+using graph::ValueId;
+
+// A node that cannot be imported, with the reason as a sentence and perhaps a hint.
+class Unsupported : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+// One node of the model while it is converted. Attributes of the wrong type are Unsupported.
+class Convert {
+ public:
+  virtual ~Convert() = default;
+  graph::GraphBuilder& b() { return b_; }
+
+  virtual const std::string& op() const = 0;
+  virtual int64_t opset() const = 0;  // of the node's domain
+  virtual size_t num_inputs() const = 0;   // positions given, absent ones included
+  virtual size_t num_outputs() const = 0;
+  virtual bool has_input(size_t i) const = 0;
+  virtual bool has_output(size_t i) const = 0;
+  virtual ValueId input(size_t i) const = 0;  // Unsupported if absent
+
+  virtual bool has(const std::string& attribute) const = 0;
+  virtual int64_t int_or(const std::string& attribute, int64_t otherwise) const = 0;
+  virtual double float_or(const std::string& attribute, double otherwise) const = 0;
+  virtual std::string string_or(const std::string& attribute, const std::string& otherwise) const = 0;
+  virtual std::vector<int64_t> ints_or(const std::string& attribute,
+                                       std::vector<int64_t> otherwise) const = 0;
+  virtual std::vector<double> floats_or(const std::string& attribute,
+                                        std::vector<double> otherwise) const = 0;
+  virtual std::vector<std::string> strings_or(const std::string& attribute) const = 0;
+  virtual std::optional<ir::Array> tensor(const std::string& attribute) const = 0;
+
+  // Runs a graph attribute (If, Loop, Scan) in place: `arguments` for its inputs, its outputs returned.
+  // Names of the outer graph are visible inside.
+  virtual std::vector<ValueId> subgraph(const std::string& attribute,
+                                        const std::vector<ValueId>& arguments) = 0;
+
+  // The value of an input that must be known now: Unsupported with the hint to --bind it otherwise.
+  const ir::Array& constant(size_t i, std::string_view what);
+  std::vector<int64_t> constant_ints(size_t i, std::string_view what);
+  double constant_scalar(size_t i, std::string_view what);
+
+  const Shape& shape(size_t i) { return b_.shape(input(i)); }
+  ir::DType dtype(size_t i) { return b_.dtype(input(i)); }
+  int64_t rank(size_t i) { return static_cast<int64_t>(shape(i).size()); }
+  // -rank..rank-1 to 0..rank-1; Unsupported outside.
+  static int64_t axis(int64_t a, int64_t rank);
+
+ protected:
+  explicit Convert(graph::GraphBuilder& b) : b_(b) {}
+
+ private:
+  graph::GraphBuilder& b_;
+};
+
+using Converter = std::vector<ValueId> (*)(Convert&);  // one value per output that the op has
+
+struct Row {
+  std::string_view domain;  // "" is ai.onnx
+  std::string_view op;
+  int since;
+  Converter convert;
+};
+
+// One per family file; table.cpp joins them.
+std::span<const Row> rows_math();          // element-wise arithmetic, comparison, logic, activations, Cast, Where
+std::span<const Row> rows_quantized();     // QuantizeLinear, DequantizeLinear, QLinear*, *Integer, DynamicQuantizeLinear
+std::span<const Row> rows_shape();         // Shape, Reshape, Transpose, Slice, Concat, Split, Expand, Tile, Pad, ...
+std::span<const Row> rows_index();         // Gather*, Scatter*, OneHot, TopK, ArgMax, CumSum, NonZero, Compress, Unique
+std::span<const Row> rows_nn();            // Conv, ConvTranspose, pooling, LRN, Resize, Upsample, RoiAlign, ...
+std::span<const Row> rows_norm();          // BatchNormalization, InstanceNormalization, LayerNormalization, ...
+std::span<const Row> rows_linear();        // MatMul, Gemm, Einsum, Det, Attention forms
+std::span<const Row> rows_reduce();        // Reduce*, Softmax, LogSoftmax, Hardmax, Mean, Sum, Max, Min
+std::span<const Row> rows_recurrent();     // LSTM, GRU, RNN
+std::span<const Row> rows_control();       // If, Loop, Scan, Identity, Constant, Dropout
+std::span<const Row> rows_loss();          // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+std::span<const Row> rows_detect();        // NonMaxSuppression, MaxUnpool, and other host-side work
+std::span<const Row> rows_signal();        // DFT, windows, MelWeightMatrix, STFT
+
+}  // namespace tenon::onnx

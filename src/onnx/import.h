@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// ONNX files to graphs: opsets 7 to 21, static shapes, weights inline or in files beside the model.
+//
+//   onnx::Imported m = onnx::import_file("resnet50.onnx", {.dims = {{"batch", 1}}});
+//
+// A file is never trusted: sizes are checked before anything is allocated, paths of external data may not
+// leave the model's folder, cycles and missing tensors are reported. Protobuf stays inside this module.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "support/check.h"
+
+namespace tenon::onnx {
+
+struct ImportOptions {
+  std::map<std::string, int64_t> dims;          // symbolic dimensions by name
+  std::map<std::string, graph::Shape> shapes;   // whole inputs by name
+  std::map<std::string, ir::Array> bound;       // inputs that become constants
+};
+
+// One node that cannot be imported.
+struct Problem {
+  std::string node, op, domain;
+  int64_t opset = 0;
+  std::string reason;  // "mode 'cubic' with exclude_outside is not supported"
+  std::string hint;    // may be empty
+};
+
+struct ModelInfo {
+  std::string name, producer;
+  int64_t ir_version = 0, opset = 0;
+  int64_t nodes = 0;       // in the file, of the main graph
+  int64_t parameters = 0;  // elements of initializers
+  std::map<std::string, int64_t> ops;  // how often each op type occurs
+};
+
+struct Imported {
+  graph::Graph graph;
+  ModelInfo info;
+};
+
+// The whole list of what is wrong; what() says it in a few lines.
+class ImportError : public UserError {
+ public:
+  ImportError(const std::string& file, std::vector<Problem> problems);
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+// Throws UserError for a file that is no model, ImportError for nodes that cannot be imported.
+Imported import_file(const std::string& path, const ImportOptions& options = {});
+Imported import_bytes(const std::string& bytes, const std::string& folder,
+                      const ImportOptions& options = {});
+
+// Everything that stands in the way, in one pass; empty: import_file will work.
+struct Report {
+  ModelInfo info;
+  std::vector<Problem> problems;
+};
+Report check_file(const std::string& path, const ImportOptions& options = {});
+
+// A TensorProto file (.pb), as test suites hold inputs and outputs.
+ir::Array read_tensor_file(const std::string& path);
+
+// What is supported: (domain, op, since version) of every converter, sorted. docs/ops.md is made of it.
+struct Supported {
+  std::string domain, op;
+  int since = 1;
+};
+std::vector<Supported> supported();
+
+}  // namespace tenon::onnx
