@@ -24,8 +24,8 @@ struct ValueType {
 std::vector<ValueType> infer(const Graph& g, const Op& op, std::span<const ValueId> inputs);
 
 // Runs dags on arrays; what folding and the reference use. The default is te::evaluate.
-using Evaluator = std::function<std::vector<ir::Array>(const te::ComputeDag&,
-                                                       const std::vector<ir::Array>&)>;
+using Evaluator =
+    std::function<std::vector<ir::Array>(const te::ComputeDag&, const std::vector<ir::Array>&)>;
 Evaluator interpreter();
 
 // The value of every graph output, node by node; arrays are dropped after their last use.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -66,7 +67,7 @@ using Op = std::variant<Conv, ConvTranspose, MatMul, Transpose, Reshape, Compute
 struct Node {
   Op op;
   std::vector<ValueId> inputs, outputs;
-  std::string label;               // what it is, in a word: "conv", "relu", "softmax"; names the kernel
+  std::string label;  // what it is, in a word: "conv", "relu", "softmax"; names the kernel
   std::vector<std::string> nodes;  // names of the model's nodes that it stands for
 };
 
@@ -94,6 +95,9 @@ class Graph {
   void compact();
   // Throws InternalError: order, arity, shapes and types against the definitions.
   void verify() const;
+
+ private:
+  std::unordered_map<std::string, int> names_;  // given out, with the last number appended
 };
 
 // One line per node: "%12 relu_3: f32[1,64,56,56] = relu(%11) <Relu_3>".

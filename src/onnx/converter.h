@@ -37,8 +37,8 @@ class Convert {
   graph::GraphBuilder& b() { return b_; }
 
   virtual const std::string& op() const = 0;
-  virtual int64_t opset() const = 0;  // of the node's domain
-  virtual size_t num_inputs() const = 0;   // positions given, absent ones included
+  virtual int64_t opset() const = 0;      // of the node's domain
+  virtual size_t num_inputs() const = 0;  // positions given, absent ones included
   virtual size_t num_outputs() const = 0;
   virtual bool has_input(size_t i) const = 0;
   virtual bool has_output(size_t i) const = 0;
@@ -47,7 +47,8 @@ class Convert {
   virtual bool has(const std::string& attribute) const = 0;
   virtual int64_t int_or(const std::string& attribute, int64_t otherwise) const = 0;
   virtual double float_or(const std::string& attribute, double otherwise) const = 0;
-  virtual std::string string_or(const std::string& attribute, const std::string& otherwise) const = 0;
+  virtual std::string string_or(const std::string& attribute,
+                                const std::string& otherwise) const = 0;
   virtual std::vector<int64_t> ints_or(const std::string& attribute,
                                        std::vector<int64_t> otherwise) const = 0;
   virtual std::vector<double> floats_or(const std::string& attribute,
@@ -88,18 +89,24 @@ struct Row {
 };
 
 // One per family file; table.cpp joins them.
-std::span<const Row> rows_math();          // element-wise arithmetic, comparison, logic, activations, Cast, Where
-std::span<const Row> rows_quantized();     // QuantizeLinear, DequantizeLinear, QLinear*, *Integer, DynamicQuantizeLinear
-std::span<const Row> rows_shape();         // Shape, Reshape, Transpose, Slice, Concat, Split, Expand, Tile, Pad, ...
-std::span<const Row> rows_index();         // Gather*, Scatter*, OneHot, TopK, ArgMax, CumSum, NonZero, Compress, Unique
-std::span<const Row> rows_nn();            // Conv, ConvTranspose, pooling, LRN, Resize, Upsample, RoiAlign, ...
-std::span<const Row> rows_norm();          // BatchNormalization, InstanceNormalization, LayerNormalization, ...
-std::span<const Row> rows_linear();        // MatMul, Gemm, Einsum, Det, Attention forms
-std::span<const Row> rows_reduce();        // Reduce*, Softmax, LogSoftmax, Hardmax, Mean, Sum, Max, Min
-std::span<const Row> rows_recurrent();     // LSTM, GRU, RNN
-std::span<const Row> rows_control();       // If, Loop, Scan, Identity, Constant, Dropout
-std::span<const Row> rows_loss();          // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
-std::span<const Row> rows_detect();        // NonMaxSuppression, MaxUnpool, and other host-side work
-std::span<const Row> rows_signal();        // DFT, windows, MelWeightMatrix, STFT
+std::span<const Row>
+rows_math();  // element-wise arithmetic, comparison, logic, activations, Cast, Where
+std::span<const Row>
+rows_quantized();  // QuantizeLinear, DequantizeLinear, QLinear*, *Integer, DynamicQuantizeLinear
+std::span<const Row>
+rows_shape();  // Shape, Reshape, Transpose, Slice, Concat, Split, Expand, Tile, Pad, ...
+std::span<const Row>
+rows_index();  // Gather*, Scatter*, OneHot, TopK, ArgMax, CumSum, NonZero, Compress, Unique
+std::span<const Row>
+rows_nn();  // Conv, ConvTranspose, pooling, LRN, Resize, Upsample, RoiAlign, ...
+std::span<const Row>
+rows_norm();  // BatchNormalization, InstanceNormalization, LayerNormalization, ...
+std::span<const Row> rows_linear();  // MatMul, Gemm, Einsum, Det, Attention forms
+std::span<const Row> rows_reduce();  // Reduce*, Softmax, LogSoftmax, Hardmax, Mean, Sum, Max, Min
+std::span<const Row> rows_recurrent();  // LSTM, GRU, RNN
+std::span<const Row> rows_control();    // If, Loop, Scan, Identity, Constant, Dropout
+std::span<const Row> rows_loss();       // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+std::span<const Row> rows_detect();     // NonMaxSuppression, MaxUnpool, and other host-side work
+std::span<const Row> rows_signal();     // DFT, windows, MelWeightMatrix, STFT
 
 }  // namespace tenon::onnx

@@ -17,9 +17,9 @@
 namespace tenon::onnx {
 
 struct ImportOptions {
-  std::map<std::string, int64_t> dims;          // symbolic dimensions by name
-  std::map<std::string, graph::Shape> shapes;   // whole inputs by name
-  std::map<std::string, ir::Array> bound;       // inputs that become constants
+  std::map<std::string, int64_t> dims;         // symbolic dimensions by name
+  std::map<std::string, graph::Shape> shapes;  // whole inputs by name
+  std::map<std::string, ir::Array> bound;      // inputs that become constants
 };
 
 // One node that cannot be imported.
@@ -33,8 +33,8 @@ struct Problem {
 struct ModelInfo {
   std::string name, producer;
   int64_t ir_version = 0, opset = 0;
-  int64_t nodes = 0;       // in the file, of the main graph
-  int64_t parameters = 0;  // elements of initializers
+  int64_t nodes = 0;                   // in the file, of the main graph
+  int64_t parameters = 0;              // elements of initializers
   std::map<std::string, int64_t> ops;  // how often each op type occurs
 };
 

@@ -33,6 +33,7 @@ class Builder {
                 const std::vector<int64_t>& reduce_extents, const ReduceBody& body,
                 std::vector<std::string> axis_names = {},
                 std::vector<std::string> reduce_names = {});
+  Tensor add(ComputeOp op);  // as it is
   void output(const Tensor& t);
   ComputeDag finish(const std::string& name = "kernel");  // validates
   const ComputeDag& dag() const { return dag_; }          // so far; not validated

@@ -73,6 +73,11 @@ Tensor Builder::reduce(const std::string& name, std::vector<int64_t> shape, ir::
   return op->output;
 }
 
+Tensor Builder::add(ComputeOp op) {
+  dag_.ops.push_back(std::make_shared<ComputeOp>(std::move(op)));
+  return dag_.ops.back()->output;
+}
+
 void Builder::output(const Tensor& t) { dag_.outputs.push_back(t); }
 
 ComputeDag Builder::finish(const std::string& name) {

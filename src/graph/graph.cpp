@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/graph.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "graph/define.h"
+
+namespace tenon::graph {
+
+int64_t Value::elements() const {
+  int64_t n = 1;
+  for (const int64_t e : shape) n *= e;
+  return n;
+}
+
+ValueId Graph::add_value(Value v) {
+  if (v.name.empty()) v.name = "value";
+  const auto [it, first] = names_.emplace(v.name, 1);
+  if (!first) {
+    std::string name;
+    do {
+      name = fmt::format("{}.{}", v.name, ++it->second);
+    } while (!names_.emplace(name, 1).second);
+    v.name = std::move(name);
+  }
+  values.push_back(std::move(v));
+  return static_cast<ValueId>(values.size()) - 1;
+}
+
+bool Graph::is_input(ValueId v) const {
+  return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
+}
+
+bool Graph::is_output(ValueId v) const {
+  return std::find(outputs.begin(), outputs.end(), v) != outputs.end();
+}
+
+std::vector<NodeId> Graph::producers() const {
+  std::vector<NodeId> p(values.size(), -1);
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (const ValueId v : nodes[n].outputs) p[static_cast<size_t>(v)] = static_cast<NodeId>(n);
+  }
+  return p;
+}
+
+std::vector<std::vector<NodeId>> Graph::readers() const {
+  std::vector<std::vector<NodeId>> r(values.size());
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    for (const ValueId v : nodes[n].inputs) {
+      auto& list = r[static_cast<size_t>(v)];
+      if (list.empty() || list.back() != static_cast<NodeId>(n))
+        list.push_back(static_cast<NodeId>(n));
+    }
+  }
+  return r;
+}
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  for (Node& n : nodes) std::replace(n.inputs.begin(), n.inputs.end(), from, to);
+  std::replace(outputs.begin(), outputs.end(), from, to);
+}
+
+namespace {
+
+// Nodes that the outputs need, each after those it reads. Iterative: models are deep.
+std::vector<NodeId> needed_in_order(const Graph& g) {
+  const auto producers = g.producers();
+  std::vector<char> state(g.nodes.size(), 0);  // 1: on the way, 2: done
+  std::vector<NodeId> order;
+  struct Visit {
+    NodeId node;
+    size_t next;
+  };
+  std::vector<Visit> stack;
+  const auto enter = [&](ValueId v) {
+    const NodeId n = producers[static_cast<size_t>(v)];
+    if (n < 0 || state[static_cast<size_t>(n)] == 2) return;
+    TENON_CHECK(state[static_cast<size_t>(n)] == 0) << "the graph has a cycle";
+    state[static_cast<size_t>(n)] = 1;
+    stack.push_back({n, 0});
+  };
+  for (const ValueId out : g.outputs) {
+    enter(out);
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      const Node& node = g.nodes[static_cast<size_t>(top.node)];
+      if (top.next < node.inputs.size()) {
+        enter(node.inputs[top.next++]);
+        continue;
+      }
+      state[static_cast<size_t>(top.node)] = 2;
+      order.push_back(top.node);
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+void Graph::compact() {
+  const std::vector<NodeId> order = needed_in_order(*this);
+  std::vector<ValueId> renumbered(values.size(), -1);
+  std::vector<Value> kept;
+  const auto keep = [&](ValueId& v) {
+    ValueId& to = renumbered[static_cast<size_t>(v)];
+    if (to < 0) {
+      to = static_cast<ValueId>(kept.size());
+      kept.push_back(std::move(values[static_cast<size_t>(v)]));
+    }
+    v = to;
+  };
+  for (ValueId& v : inputs) keep(v);
+  std::vector<Node> sorted;
+  for (const NodeId n : order) {
+    sorted.push_back(std::move(nodes[static_cast<size_t>(n)]));
+    for (ValueId& v : sorted.back().inputs) keep(v);
+    for (ValueId& v : sorted.back().outputs) keep(v);
+  }
+  for (ValueId& v : outputs) keep(v);
+  nodes = std::move(sorted);
+  values = std::move(kept);
+}
+
+void Graph::verify() const {
+  std::vector<char> known(values.size(), 0);
+  for (const ValueId v : inputs) known[static_cast<size_t>(v)] = 1;
+  for (size_t v = 0; v < values.size(); ++v) known[v] = known[v] || values[v].constant();
+  for (const Node& n : nodes) {
+    for (const ValueId v : n.inputs) {
+      TENON_CHECK(known[static_cast<size_t>(v)])
+          << n.label << " reads " << value(v).name << " too early";
+    }
+    const auto types = infer(*this, n.op, n.inputs);
+    TENON_CHECK(types.size() == n.outputs.size())
+        << n.label << " has " << types.size() << " outputs";
+    for (size_t i = 0; i < types.size(); ++i) {
+      const Value& out = value(n.outputs[i]);
+      TENON_CHECK(types[i].shape == out.shape && types[i].dtype == out.dtype)
+          << out.name << " is not what " << n.label << " computes";
+      known[static_cast<size_t>(n.outputs[i])] = 1;
+    }
+  }
+  for (const ValueId v : outputs) {
+    TENON_CHECK(known[static_cast<size_t>(v)]) << "output " << value(v).name << " is not computed";
+  }
+}
+
+std::string to_string(const Graph& g) {
+  const auto type = [](const Value& v) {
+    return fmt::format("{}[{}]", ir::to_string(v.dtype), fmt::join(v.shape, ","));
+  };
+  std::string text;
+  for (const ValueId v : g.inputs) {
+    text += fmt::format("input %{} {}: {}\n", v, g.value(v).name, type(g.value(v)));
+  }
+  for (const Node& n : g.nodes) {
+    std::vector<std::string> in;
+    for (const ValueId v : n.inputs) {
+      in.push_back(fmt::format("{}%{}", g.value(v).constant() ? "const " : "", v));
+    }
+    for (const ValueId v : n.outputs) {
+      text += fmt::format("%{} {}: {} = {}({}) <{}>\n", v, g.value(v).name, type(g.value(v)),
+                          n.label, fmt::join(in, ", "), fmt::join(n.nodes, ", "));
+    }
+  }
+  for (const ValueId v : g.outputs) text += fmt::format("output %{} {}\n", v, g.value(v).name);
+  return text;
+}
+
+}  // namespace tenon::graph
