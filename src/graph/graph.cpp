@@ -17,18 +17,26 @@ int64_t Value::elements() const {
   return n;
 }
 
+std::string Graph::unique(const std::string& wanted) {
+  const std::string base = wanted.empty() ? "value" : wanted;
+  const auto [it, first] = names_.emplace(base, 1);
+  if (first) return base;
+  std::string name;
+  int& last = it->second;  // stays valid: references survive a rehash
+  do {
+    name = fmt::format("{}.{}", base, ++last);
+  } while (!names_.emplace(name, 1).second);
+  return name;
+}
+
 ValueId Graph::add_value(Value v) {
-  if (v.name.empty()) v.name = "value";
-  const auto [it, first] = names_.emplace(v.name, 1);
-  if (!first) {
-    std::string name;
-    do {
-      name = fmt::format("{}.{}", v.name, ++it->second);
-    } while (!names_.emplace(name, 1).second);
-    v.name = std::move(name);
-  }
+  v.name = unique(v.name);
   values.push_back(std::move(v));
   return static_cast<ValueId>(values.size()) - 1;
+}
+
+void Graph::rename(ValueId v, const std::string& name) {
+  if (value(v).name != name) value(v).name = unique(name);
 }
 
 bool Graph::is_input(ValueId v) const {

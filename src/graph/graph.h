@@ -78,10 +78,13 @@ class Graph {
   std::vector<ValueId> inputs, outputs;  // an output may be an input or a constant
   std::vector<Node> nodes;
   std::vector<Value> values;
+  // As the model calls its outputs, one per output: several may be the same value, or an input.
+  std::vector<std::string> output_names;
 
   Value& value(ValueId v) { return values[static_cast<size_t>(v)]; }
   const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
-  ValueId add_value(Value v);  // makes its name unique
+  ValueId add_value(Value v);                       // makes its name unique
+  void rename(ValueId v, const std::string& name);  // made unique too
   bool is_input(ValueId v) const;
   bool is_output(ValueId v) const;
 
@@ -97,6 +100,7 @@ class Graph {
   void verify() const;
 
  private:
+  std::string unique(const std::string& name);
   std::unordered_map<std::string, int> names_;  // given out, with the last number appended
 };
 

@@ -27,7 +27,13 @@ using graph::ValueId;
 // A node that cannot be imported, with the reason as a sentence and perhaps a hint.
 class Unsupported : public UserError {
  public:
-  using UserError::UserError;
+  explicit Unsupported(const std::string& reason, const std::string& hint = "")
+      : UserError(reason, hint), reason_(reason), hint_(hint) {}
+  const std::string& reason() const { return reason_; }
+  const std::string& hint() const { return hint_; }
+
+ private:
+  std::string reason_, hint_;
 };
 
 // One node of the model while it is converted. Attributes of the wrong type are Unsupported.

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/import.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "onnx/importer.h"
+#include "onnx/model_file.h"
+
+namespace tenon::onnx {
+namespace {
+
+ModelInfo describe(const proto::ModelProto& m) {
+  ModelInfo info;
+  info.name = m.graph().name();
+  info.producer = m.producer_name();
+  if (!m.producer_version().empty()) info.producer += " " + m.producer_version();
+  info.ir_version = m.ir_version();
+  for (const auto& set : m.opset_import()) {
+    if (plain_domain(set.domain()).empty()) info.opset = set.version();
+  }
+  info.nodes = m.graph().node_size();
+  for (const auto& node : m.graph().node()) ++info.ops[node.op_type()];
+  return info;
+}
+
+struct Walked {
+  graph::Graph graph;
+  Report report;
+};
+
+// `bytes` is taken so that it can be dropped as soon as it is parsed: weights are large.
+Walked walk(std::string bytes, const std::string& folder, const ImportOptions& options) {
+  const proto::ModelProto model = parse_model(bytes);
+  bytes = std::string();
+  Walked w;
+  w.report.info = describe(model);
+  Importer importer(model, folder, options);
+  importer.run();
+  w.report.info.parameters = importer.parameters();
+  w.report.problems = importer.problems();
+  w.graph = std::move(importer.graph());
+  return w;
+}
+
+Imported finish(Walked w, const std::string& file) {
+  if (!w.report.problems.empty()) throw ImportError(file, std::move(w.report.problems));
+  w.graph.compact();
+  return {std::move(w.graph), std::move(w.report.info)};
+}
+
+std::string folder_of(const std::string& path) {
+  return std::filesystem::path(path).parent_path().string();
+}
+
+template <class Fn>
+auto with_place(const std::string& path, const Fn& fn) {
+  try {
+    return fn();
+  } catch (const ImportError&) {
+    throw;
+  } catch (const UserError& e) {
+    throw UserError(path, 0, 0, e.what());
+  } catch (const std::bad_alloc&) {
+    throw UserError(path, 0, 0, "the model needs more memory than there is");
+  }
+}
+
+std::string summary(const std::string& file, const std::vector<Problem>& problems) {
+  constexpr size_t kShown = 5;
+  std::string text = fmt::format("{}: {} node{} cannot be imported", file, problems.size(),
+                                 problems.size() == 1 ? "" : "s");
+  for (size_t i = 0; i < problems.size() && i < kShown; ++i) {
+    const Problem& p = problems[i];
+    text += fmt::format("\n  {} ({}): {}", p.node, p.op, p.reason);
+    if (!p.hint.empty()) text += fmt::format(" ({})", p.hint);
+  }
+  if (problems.size() > kShown) text += fmt::format("\n  and {} more", problems.size() - kShown);
+  return text;
+}
+
+}  // namespace
+
+ImportError::ImportError(const std::string& file, std::vector<Problem> problems)
+    : UserError(summary(file, problems)), problems_(std::move(problems)) {}
+
+Imported import_file(const std::string& path, const ImportOptions& options) {
+  std::string bytes = read_file(path);
+  return with_place(path,
+                    [&] { return finish(walk(std::move(bytes), folder_of(path), options), path); });
+}
+
+Imported import_bytes(const std::string& bytes, const std::string& folder,
+                      const ImportOptions& options) {
+  return with_place("model", [&] { return finish(walk(bytes, folder, options), "model"); });
+}
+
+Report check_file(const std::string& path, const ImportOptions& options) {
+  std::string bytes = read_file(path);
+  return with_place(path, [&] { return walk(std::move(bytes), folder_of(path), options).report; });
+}
+
+ir::Array read_tensor_file(const std::string& path) {
+  const std::string bytes = read_file(path);
+  return with_place(path, [&] { return *to_data(parse_tensor(bytes), nullptr); });
+}
+
+}  // namespace tenon::onnx

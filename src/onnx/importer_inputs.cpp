@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs of the model: symbolic dimensions, shapes that the user gives, inputs that become constants.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "onnx/converter.h"
+#include "onnx/importer.h"
+
+namespace tenon::onnx {
+namespace {
+
+using graph::Shape;
+using TensorType = proto::TypeProto::Tensor;
+using Dims = std::map<std::string, int64_t>;
+
+std::string text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+
+// What the file says about the shape: numbers and names, "?" for what it leaves open.
+std::string stated(const TensorType& type) {
+  if (!type.has_shape()) return "of any shape";
+  std::vector<std::string> dims;
+  for (const auto& d : type.shape().dim()) {
+    dims.push_back(d.has_dim_value()                             ? std::to_string(d.dim_value())
+                   : d.has_dim_param() && !d.dim_param().empty() ? d.dim_param()
+                                                                 : "?");
+  }
+  return fmt::format("{}", fmt::join(dims, "x"));
+}
+
+// The shape that the user gave fits what the file states; dimensions with names get their values.
+void match(const TensorType& type, const Shape& given, Dims& dims) {
+  check_shape(given);
+  if (!type.has_shape()) return;
+  bool fits = type.shape().dim_size() == static_cast<int>(given.size());
+  for (int d = 0; fits && d < type.shape().dim_size(); ++d) {
+    const auto& dim = type.shape().dim(d);
+    const int64_t extent = given[static_cast<size_t>(d)];
+    if (dim.has_dim_value()) {
+      fits = dim.dim_value() == extent || dim.dim_value() < 0;
+    } else if (!dim.dim_param().empty()) {
+      fits = dims.emplace(dim.dim_param(), extent).first->second == extent;
+    }
+  }
+  if (!fits) throw UserError(fmt::format("shape {} does not fit {}", text(given), stated(type)));
+}
+
+// The shape with names replaced; problems name what is missing.
+Shape resolve(const std::string& input, const TensorType& type, const Dims& dims) {
+  if (!type.has_shape()) {
+    throw Unsupported("the file states no shape",
+                      fmt::format("give it: --shape {}:1x3x224x224", input));
+  }
+  Shape shape;
+  for (const auto& dim : type.shape().dim()) {
+    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+      shape.push_back(dim.dim_value());
+      continue;
+    }
+    if (dim.dim_param().empty()) {
+      throw Unsupported(fmt::format("shape {} is open", stated(type)),
+                        fmt::format("give it: --shape {}:...", input));
+    }
+    const auto it = dims.find(dim.dim_param());
+    if (it == dims.end()) {
+      throw Unsupported(
+          fmt::format("dimension '{}' of shape {} is open", dim.dim_param(), stated(type)),
+          fmt::format("give it: --dims {}=1", dim.dim_param()));
+    }
+    shape.push_back(it->second);
+  }
+  check_shape(shape);
+  return shape;
+}
+
+template <class Map>
+void require_known(const Map& given, const std::set<std::string>& known, std::string_view what) {
+  for (const auto& [name, value] : given) {
+    if (!known.count(name)) {
+      throw UserError(fmt::format("the model has no {} '{}'", what, name),
+                      known.empty() ? fmt::format("it has no {}", what)
+                                    : fmt::format("it has: {}", fmt::join(known, ", ")));
+    }
+  }
+}
+
+}  // namespace
+
+void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, Names& names) {
+  const std::string& name = info.name();
+  if (!info.type().has_tensor_type()) {
+    throw Unsupported("sequences, maps, optional and sparse values are not supported as inputs");
+  }
+  const TensorType& type = info.type().tensor_type();
+  const ir::DType element = numeric_type(type.elem_type());
+  if (const auto bound = options_.bound.find(name); bound != options_.bound.end()) {
+    const ir::Array& a = bound->second;
+    if (a.dtype() != element) {
+      throw UserError(fmt::format("bound to elements of {}, {} is wanted", ir::to_string(a.dtype()),
+                                  ir::to_string(element)));
+    }
+    match(type, a.shape(), dims);
+    names.here.insert_or_assign(name, builder_.constant(a, name));
+    return;
+  }
+  const auto given = options_.shapes.find(name);
+  const Shape shape = given != options_.shapes.end() ? given->second : resolve(name, type, dims);
+  names.here.insert_or_assign(name, builder_.input(name, element, shape));
+}
+
+void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
+  Dims dims = options_.dims;
+  std::set<std::string> inputs, named;
+  std::vector<const proto::ValueInfoProto*> open;
+  for (const auto& in : g.input()) {
+    for (const auto& d : in.type().tensor_type().shape().dim()) {
+      if (!d.dim_param().empty()) named.insert(d.dim_param());
+    }
+    if (names.here.count(in.name())) continue;  // a weight that old formats list among the inputs
+    if (in.name().empty() || !inputs.insert(in.name()).second) {
+      throw UserError(fmt::format("two inputs are called '{}'", in.name()));
+    }
+    open.push_back(&in);
+  }
+  require_known(options_.dims, named, "dimension");
+  require_known(options_.shapes, inputs, "input");
+  require_known(options_.bound, inputs, "input");
+  for (const auto& [name, extent] : options_.dims) {
+    if (extent < 0) throw UserError(fmt::format("dimension '{}' is negative", name));
+  }
+  for (const auto* in : open) {
+    const auto given = options_.shapes.find(in->name());
+    if (given == options_.shapes.end()) continue;
+    try {
+      match(in->type().tensor_type(), given->second, dims);
+    } catch (const UserError& e) {
+      throw UserError(fmt::format("input '{}': {}", in->name(), e.what()));
+    }
+  }
+  for (const auto* in : open) {
+    try {
+      read_input(*in, dims, names);
+    } catch (const Unsupported& e) {
+      problems_.push_back({in->name(), "input", "", 0, e.reason(), e.hint()});
+      names.here.insert_or_assign(in->name(), std::nullopt);
+    } catch (const UserError& e) {
+      problems_.push_back({in->name(), "input", "", 0, e.what(), ""});
+      names.here.insert_or_assign(in->name(), std::nullopt);
+    }
+  }
+}
+
+}  // namespace tenon::onnx

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a model may ask of the importer. Real models stay far below; a hostile one is refused before it
+// costs much time or memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::onnx {
+
+inline constexpr int64_t kOldestOpset = 7;
+inline constexpr int64_t kNewestOpset = 21;
+// Messages and strings inside one file, and what they may occupy once they are parsed, beyond their bytes.
+inline constexpr int64_t kMaxParsedExtra = int64_t{512} << 20;
+inline constexpr int64_t kMaxFileBytes = (int64_t{1} << 31) - 1;  // protobuf cannot read more
+// Subgraphs in subgraphs, and functions that call functions.
+inline constexpr int kMaxDepth = 32;
+// Nodes that are converted, counting each turn of an unrolled loop and each call of a function.
+inline constexpr int64_t kMaxConversions = 200'000;
+// Bytes of constants that conversion makes (folded shapes, ConstantOfShape, ...), all together.
+inline constexpr int64_t kMaxMadeConstants = int64_t{512} << 20;
+
+}  // namespace tenon::onnx
