@@ -8,7 +8,8 @@
 
 namespace tenon::onnx {
 
-inline constexpr int64_t kOldestOpset = 7;
+// 7 to 21 are promised; of the older ones whatever has a converter.
+inline constexpr int64_t kOldestOpset = 1;
 inline constexpr int64_t kNewestOpset = 21;
 // Messages and strings inside one file, and what they may occupy once they are parsed, beyond their bytes.
 inline constexpr int64_t kMaxParsedExtra = int64_t{512} << 20;
