@@ -39,6 +39,11 @@ void Graph::rename(ValueId v, const std::string& name) {
   if (value(v).name != name) value(v).name = unique(name);
 }
 
+void Graph::add_output(ValueId v, const std::string& name) {
+  outputs.push_back(v);
+  output_names.push_back(name);
+}
+
 bool Graph::is_input(ValueId v) const {
   return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
 }
@@ -153,6 +158,7 @@ void Graph::verify() const {
       known[static_cast<size_t>(n.outputs[i])] = 1;
     }
   }
+  TENON_CHECK(output_names.size() == outputs.size()) << "outputs without names";
   for (const ValueId v : outputs) {
     TENON_CHECK(known[static_cast<size_t>(v)]) << "output " << value(v).name << " is not computed";
   }
@@ -176,7 +182,9 @@ std::string to_string(const Graph& g) {
                           n.label, fmt::join(in, ", "), fmt::join(n.nodes, ", "));
     }
   }
-  for (const ValueId v : g.outputs) text += fmt::format("output %{} {}\n", v, g.value(v).name);
+  for (size_t i = 0; i < g.outputs.size(); ++i) {
+    text += fmt::format("output %{} {}\n", g.outputs[i], g.output_names[i]);
+  }
   return text;
 }
 

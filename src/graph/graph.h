@@ -75,16 +75,16 @@ struct Node {
 // positions; passes that drop nodes or values renumber (see compact).
 class Graph {
  public:
-  std::vector<ValueId> inputs, outputs;  // an output may be an input or a constant
+  std::vector<ValueId> inputs, outputs;   // an output may be an input or a constant
+  std::vector<std::string> output_names;  // as the caller knows them, one per output
   std::vector<Node> nodes;
   std::vector<Value> values;
-  // As the model calls its outputs, one per output: several may be the same value, or an input.
-  std::vector<std::string> output_names;
 
   Value& value(ValueId v) { return values[static_cast<size_t>(v)]; }
   const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
   ValueId add_value(Value v);                       // makes its name unique
   void rename(ValueId v, const std::string& name);  // made unique too
+  void add_output(ValueId v, const std::string& name);
   bool is_input(ValueId v) const;
   bool is_output(ValueId v) const;
 

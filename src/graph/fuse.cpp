@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/fuse.h"
+
+#include <algorithm>
+#include <set>
+
+#include "graph/define.h"
+#include "graph/group.h"
+#include "ir/visit.h"
+#include "te/access.h"
+#include "te/splice.h"
+
+namespace tenon::graph {
+namespace {
+
+constexpr size_t kMostOps = 24;  // of a group: inlined chains are written out in full
+
+bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& g) : g_(g), producers_(g.producers()), readers_(g.readers()) {
+    owner_.assign(g.nodes.size(), -1);
+    for (size_t n = 0; n < g.nodes.size(); ++n) {
+      if (is_view(g.nodes[n])) continue;
+      owner_[n] = static_cast<int>(groups_.size());
+      groups_.push_back({{static_cast<NodeId>(n)}, g.nodes[n].outputs, Kind::kOther});
+      groups_.back().kind = classify(define(g, g.nodes[n]));
+    }
+  }
+
+  std::vector<Group> run() {
+    join_all(&Fuser::maps_into_maps, false);
+    join_all(&Fuser::epilogues, true);
+    while (join_all(&Fuser::rows, false)) {
+    }
+    while (join_all(&Fuser::moves, false)) {
+    }
+    join_all(&Fuser::operands, false);
+    return finish();
+  }
+
+ private:
+  using Rule = bool (Fuser::*)(const Group& first, const Group& second, Kind merged);
+
+  // Joins each group with its only reader where `rule` allows. Backward when the later of two producers
+  // should win, as at a residual sum.
+  bool join_all(Rule rule, bool backward) {
+    bool any = false;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      const size_t at = backward ? groups_.size() - 1 - i : i;
+      while (!groups_[at].nodes.empty()) {
+        const int reader = only_reader(groups_[at]);
+        if (reader < 0 || !join(static_cast<int>(at), reader, rule, backward)) break;
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  // The one group that reads the only output of `a`; -1: none, several, or the outside.
+  int only_reader(const Group& a) const {
+    if (a.outputs.size() != 1 || g_.is_output(a.outputs[0])) return -1;
+    int reader = -1;
+    for (const NodeId n : readers_[static_cast<size_t>(a.outputs[0])]) {
+      const int o = owner_[static_cast<size_t>(n)];
+      if (o < 0 || (reader >= 0 && o != reader)) return -1;
+      reader = o;
+    }
+    return reader >= 0 && groups_[static_cast<size_t>(reader)].outputs.size() == 1 ? reader : -1;
+  }
+
+  // The merged group takes the place of the first when `keep_first`, of the second otherwise.
+  bool join(int first, int second, Rule rule, bool keep_first) {
+    Group& a = groups_[static_cast<size_t>(first)];
+    Group& b = groups_[static_cast<size_t>(second)];
+    if (a.nodes.size() + b.nodes.size() > kMostOps) return false;
+    Group merged;
+    merged.nodes = a.nodes;
+    merged.nodes.insert(merged.nodes.end(), b.nodes.begin(), b.nodes.end());
+    std::sort(merged.nodes.begin(), merged.nodes.end());
+    merged.outputs = b.outputs;
+    if (!(this->*rule)(a, b, Kind::kOther)) return false;
+    const te::ComputeDag dag = group_dag(g_, merged.nodes, merged.outputs).dag;
+    if (dag.ops.size() > kMostOps) return false;
+    merged.kind = classify(dag);
+    if (!(this->*rule)(a, b, merged.kind) || !is_sound(a, b, dag)) return false;
+    const int to = keep_first ? first : second;
+    for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = to;
+    (keep_first ? b : a) = Group{};
+    groups_[static_cast<size_t>(to)] = std::move(merged);
+    return true;
+  }
+
+  // Operands of a contraction that are read through a move must stay affine, or its loops cannot be tiled.
+  bool is_sound(const Group& a, const Group& b, const te::ComputeDag& dag) const {
+    if (b.kind != Kind::kHeavy) return true;
+    (void)a;
+    const te::ComputeDag flat = te::inlined(dag, [](const te::ComputeOp&) { return true; });
+    for (const te::OpRef& op : flat.ops) {
+      if (!op->is_reduction()) continue;
+      for (const te::Access& access : te::accesses(*op)) {
+        if (!access.affine) return false;
+      }
+    }
+    return true;
+  }
+
+  int64_t elements(const Group& a) const { return g_.value(a.outputs[0]).elements(); }
+  const Shape& shape(const Group& a) const { return g_.value(a.outputs[0]).shape; }
+
+  // The rules: asked before the merged dag is built (kOther) and after.
+  bool maps_into_maps(const Group& a, const Group& b, Kind) {
+    return a.kind == Kind::kMap && b.kind == Kind::kMap && elements(a) == elements(b);
+  }
+  bool epilogues(const Group& a, const Group& b, Kind) {
+    return (a.kind == Kind::kHeavy || a.kind == Kind::kReduce) && b.kind == Kind::kMap &&
+           shape(a) == shape(b);
+  }
+  bool rows(const Group& a, const Group& b, Kind merged) {
+    const auto fits = [](Kind k) { return k == Kind::kRows || k == Kind::kMap; };
+    return fits(a.kind) && fits(b.kind) && (a.kind == Kind::kRows || b.kind == Kind::kRows) &&
+           (merged == Kind::kOther || merged == Kind::kRows);
+  }
+  bool moves(const Group& a, const Group& b, Kind) {
+    const auto cheap = [](Kind k) { return k == Kind::kMove || k == Kind::kMap; };
+    return cheap(a.kind) && cheap(b.kind) && (a.kind == Kind::kMove || b.kind == Kind::kMove) &&
+           elements(b) <= elements(a);
+  }
+  // A pure move that a contraction can read through: a transpose, a slice.
+  bool operands(const Group& a, const Group& b, Kind) {
+    if (a.kind != Kind::kMove || b.kind != Kind::kHeavy) return false;
+    const Node& anchor = g_.nodes[static_cast<size_t>(b.nodes[0])];
+    if (!std::holds_alternative<MatMul>(anchor.op)) return false;
+    for (const NodeId n : a.nodes) {
+      for (const te::OpRef& op : define(g_, g_.nodes[static_cast<size_t>(n)]).ops) {
+        if (op->body.as<ir::Load>() == nullptr) return false;
+      }
+    }
+    return true;
+  }
+
+  // Groups in an order in which they can run.
+  std::vector<Group> finish() {
+    std::vector<Group> order;
+    std::vector<char> done(groups_.size(), 0);
+    for (size_t i = 0; i < groups_.size(); ++i) place(i, done, order);
+    return order;
+  }
+
+  void place(size_t first, std::vector<char>& done, std::vector<Group>& order) {
+    std::vector<std::pair<size_t, bool>> stack{{first, false}};
+    while (!stack.empty()) {
+      const auto [at, ready] = stack.back();
+      stack.pop_back();
+      if (done[at] != 0) continue;
+      if (ready) {
+        done[at] = 1;
+        if (!groups_[at].nodes.empty()) order.push_back(groups_[at]);
+        continue;
+      }
+      stack.emplace_back(at, true);
+      for (const NodeId n : groups_[at].nodes) {
+        for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs) {
+          const int before = source(v);
+          if (before >= 0 && before != static_cast<int>(at) &&
+              done[static_cast<size_t>(before)] == 0)
+            stack.emplace_back(static_cast<size_t>(before), false);
+        }
+      }
+    }
+  }
+
+  // The group that computes a value, looking through views.
+  int source(ValueId v) const {
+    NodeId p = producers_[static_cast<size_t>(v)];
+    while (p >= 0 && is_view(g_.nodes[static_cast<size_t>(p)])) {
+      p = producers_[static_cast<size_t>(g_.nodes[static_cast<size_t>(p)].inputs[0])];
+    }
+    return p < 0 ? -1 : owner_[static_cast<size_t>(p)];
+  }
+
+  const Graph& g_;
+  std::vector<NodeId> producers_;
+  std::vector<std::vector<NodeId>> readers_;
+  std::vector<Group> groups_;
+  std::vector<int> owner_;  // per node; -1 for a view
+};
+
+}  // namespace
+
+std::vector<Group> fuse(const Graph& g) { return Fuser(g).run(); }
+
+std::vector<Group> one_per_node(const Graph& g) {
+  std::vector<Group> groups;
+  for (size_t n = 0; n < g.nodes.size(); ++n) {
+    if (is_view(g.nodes[n])) continue;
+    groups.push_back(
+        {{static_cast<NodeId>(n)}, g.nodes[n].outputs, classify(define(g, g.nodes[n]))});
+  }
+  return groups;
+}
+
+}  // namespace tenon::graph

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/partition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+
+#include "graph/fuse.h"
+#include "graph/group.h"
+#include "support/hash.h"
+#include "te/splice.h"
+#include "te/text.h"
+
+namespace tenon::graph {
+namespace {
+
+bool only_moves(const te::ComputeOp& op) { return op.body.as<ir::Load>() != nullptr; }
+
+// Moves in front of a contraction are written into its accesses, so that templates see plain affine reads.
+te::ComputeDag without_moves(te::ComputeDag dag, Kind kind) {
+  if (kind != Kind::kHeavy) return dag;
+  return te::inlined(dag, only_moves);
+}
+
+// Values that no node of the group reads or writes keep their own memory.
+std::vector<ValueId> views(const Graph& g) {
+  std::vector<ValueId> of(g.values.size());
+  std::iota(of.begin(), of.end(), 0);
+  for (const Node& n : g.nodes) {
+    if (!std::holds_alternative<Reshape>(n.op)) continue;
+    of[static_cast<size_t>(n.outputs[0])] = of[static_cast<size_t>(n.inputs[0])];
+  }
+  return of;
+}
+
+}  // namespace
+
+Partition partition(const Graph& g, const PartitionOptions& options) {
+  Partition p;
+  p.view_of = views(g);
+  std::unordered_map<std::string, int32_t> known;
+  for (const Group& group : options.fuse ? fuse(g) : one_per_node(g)) {
+    GroupDag made = group_dag(g, group.nodes, group.outputs);
+    const te::ComputeDag dag = without_moves(std::move(made.dag), group.kind);
+    const std::string key = fmt::format("{:016x}", Hasher().add(te::to_text(dag)).value());
+    const auto [it, first] = known.emplace(key, static_cast<int32_t>(p.tasks.size()));
+    if (first) p.tasks.push_back({std::make_shared<const te::ComputeDag>(dag), key, group.kind, 0});
+    ++p.tasks[static_cast<size_t>(it->second)].calls;
+    Call call{it->second, std::move(made.inputs), group.outputs, {}};
+    for (const NodeId n : group.nodes) {
+      for (const std::string& name : g.nodes[static_cast<size_t>(n)].nodes) {
+        if (std::find(call.nodes.begin(), call.nodes.end(), name) == call.nodes.end())
+          call.nodes.push_back(name);
+      }
+    }
+    p.calls.push_back(std::move(call));
+  }
+  return p;
+}
+
+void own_outputs(Graph& g) {
+  const auto producers = g.producers();
+  const std::vector<ValueId> of = views(g);
+  std::set<ValueId> taken;
+  for (ValueId& out : g.outputs) {
+    const ValueId root = of[static_cast<size_t>(out)];
+    const bool computed = producers[static_cast<size_t>(root)] >= 0 && !g.value(root).constant();
+    if ((computed && taken.insert(root).second) || g.value(out).elements() == 0) continue;
+    te::Builder b;
+    const Value source = g.value(out);
+    const te::Tensor x = b.input("x0", source.dtype, source.shape);
+    b.output(te::elementwise(b, "copy", {x}, [](std::span<const ir::Expr> e) { return e[0]; }));
+    const ValueId copy = g.add_value({source.name, source.dtype, source.shape, nullptr});
+    g.nodes.push_back({Compute{std::make_shared<const te::ComputeDag>(b.finish("copy"))},
+                       {out},
+                       {copy},
+                       "copy",
+                       {}});
+    out = copy;
+  }
+}
+
+}  // namespace tenon::graph

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rewrites of a model graph that keep its answer. The list is a table; a runner applies it in order.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "graph/define.h"
+
+namespace tenon::graph {
+
+struct PassContext {
+  Evaluator evaluate = interpreter();  // for constants too large to interpret; give a compiled one
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view what;
+  void (*run)(Graph& g, const PassContext& context);
+};
+std::span<const Pass> passes();
+
+struct OptimizeOptions {
+  std::vector<std::string> skip;  // names of passes
+  bool verify = false;            // after each pass
+  std::function<void(std::string_view pass, const Graph&, double seconds)> watch;
+};
+void optimize(Graph& g, const PassContext& context = {}, const OptimizeOptions& options = {});
+
+// The passes. Each leaves a graph that compact() has cleaned.
+void fold_constants(Graph& g, const PassContext& context);
+// conv(x, w) * s + t with constants per output channel  ->  conv(x, w * s) + t; matmul likewise.
+void fold_scales(Graph& g, const PassContext& context);
+// Transposes and reshapes that cancel, compose, or move nothing.
+void simplify_moves(Graph& g, const PassContext& context);
+// Equal nodes on equal inputs become one.
+void merge_equal(Graph& g, const PassContext& context);
+
+}  // namespace tenon::graph

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// conv(x, w) * s[k] + t[k]  ->  conv(x, w * s[k]) + t[k]
+#include <algorithm>
+#include <optional>
+
+#include "graph/classify.h"
+#include "graph/passes.h"
+#include "ir/visit.h"
+#include "te/splice.h"
+
+namespace tenon::graph {
+namespace {
+
+// A map of one operand, written as scale * x + shift; both free of x.
+struct Affine {
+  ir::Expr scale, shift;
+};
+
+std::optional<Affine> affine_in(const ir::Expr& e, const te::Tensor& x) {
+  const ir::DType t = e.dtype();
+  bool reads_x = false;
+  ir::visit(e, [&](const ir::Expr& s) {
+    const auto* l = s.as<ir::Load>();
+    reads_x = reads_x || (l != nullptr && l->buffer.same_as(x));
+  });
+  if (!reads_x) return Affine{ir::zero_of(t), e};
+  if (e.as<ir::Load>() != nullptr) return Affine{ir::make_const(t, 1), ir::zero_of(t)};
+  const auto* b = e.as<ir::Binary>();
+  if (b == nullptr) return std::nullopt;
+  const auto l = affine_in(b->a, x);
+  const auto r = affine_in(b->b, x);
+  if (!l || !r) return std::nullopt;
+  const bool right_free = ir::is_zero(r->scale);
+  const bool left_free = ir::is_zero(l->scale);
+  switch (b->op) {
+    case ir::BinaryOp::kAdd:
+      return Affine{l->scale + r->scale, l->shift + r->shift};
+    case ir::BinaryOp::kSub:
+      return Affine{l->scale - r->scale, l->shift - r->shift};
+    case ir::BinaryOp::kMul:
+      if (right_free) return Affine{l->scale * r->shift, l->shift * r->shift};
+      if (left_free) return Affine{l->shift * r->scale, l->shift * r->shift};
+      return std::nullopt;
+    case ir::BinaryOp::kDiv:
+      if (right_free) return Affine{l->scale / r->shift, l->shift / r->shift};
+      return std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
+
+// The expression for every value of one axis, with all other axes at 0; nothing if it depends on them.
+std::optional<ir::Array> along(const ir::Expr& e, const te::ComputeOp& op, size_t axis,
+                               const te::ComputeDag& dag, const std::vector<ir::Array>& constants,
+                               size_t x_input) {
+  te::Builder b;
+  ir::VarMap zero;
+  for (size_t d = 0; d < op.axes.size(); ++d) {
+    if (d == axis) continue;
+    if (op.axes[d].extent > 1 && ir::uses_var(e, op.axes[d].var.node())) return std::nullopt;
+    zero.emplace(op.axes[d].var.node(), ir::Expr(0));
+  }
+  std::vector<ir::Array> arrays;
+  std::vector<std::pair<te::Tensor, te::Tensor>> renamed;
+  for (size_t i = 0; i < dag.inputs.size(); ++i) {
+    if (i == x_input) continue;
+    const te::Tensor& t = dag.inputs[i].tensor;
+    renamed.emplace_back(t, b.input(t.name(), t.dtype(), t.shape()));
+    arrays.push_back(constants[i]);
+  }
+  const te::Tensor out =
+      b.compute("s", {op.axes[axis].extent}, [&](std::span<const ir::Var> axes) -> ir::Expr {
+        zero.emplace(op.axes[axis].var.node(), axes[0]);
+        return ir::rewrite(ir::substitute(e, zero), [&](const ir::Expr& y) -> ir::Expr {
+          const auto* l = y.as<ir::Load>();
+          if (l == nullptr) return y;
+          for (const auto& [from, to] : renamed) {
+            if (l->buffer.same_as(from)) return ir::load(to, l->indices);
+          }
+          return y;
+        });
+      });
+  b.output(out);
+  return te::evaluate(b.finish(), arrays)[0];
+}
+
+// How the weights of a producer go with its output channels.
+struct Channels {
+  size_t axis = 1;  // of the output
+  // The output channel that weight element `offset` belongs to.
+  std::function<int64_t(int64_t offset)> of;
+};
+
+std::optional<Channels> channels_of(const Graph& g, const Node& n) {
+  if (n.inputs.size() != 2 || !g.value(n.inputs[1]).constant()) return std::nullopt;
+  const Shape w = g.value(n.inputs[1]).shape;
+  const ir::DType t = g.value(n.inputs[1]).dtype;
+  if (t != ir::kF32 && t != ir::kF64) return std::nullopt;
+  int64_t inner = 1;
+  for (size_t d = 1; d < w.size(); ++d) inner *= w[d];
+  if (std::holds_alternative<Conv>(n.op)) {
+    return Channels{1, [inner](int64_t o) { return o / inner; }};
+  }
+  if (const auto* c = std::get_if<ConvTranspose>(&n.op)) {
+    const int64_t taps = inner / w[1];
+    const int64_t per_group = w[0] / c->params.groups;
+    return Channels{1,
+                    [=, k = w[1]](int64_t o) { return o / inner / per_group * k + o / taps % k; }};
+  }
+  if (const auto* m = std::get_if<MatMul>(&n.op)) {
+    if (w.size() != 2) return std::nullopt;
+    const size_t last = g.value(n.outputs[0]).shape.size() - 1;
+    if (m->trans_b) return Channels{last, [inner](int64_t o) { return o / inner; }};
+    return Channels{last, [inner](int64_t o) { return o % inner; }};
+  }
+  return std::nullopt;
+}
+
+Data scaled(const ir::Array& w, const ir::Array& s, const Channels& c) {
+  ir::Array out = w;
+  for (int64_t o = 0; o < w.elements(); ++o) {
+    out.set_double(o, w.get_double(o) * s.get_double(c.of(o)));
+  }
+  return std::make_shared<const ir::Array>(std::move(out));
+}
+
+bool all_equal(const ir::Array& a, double v) {
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    if (a.get_double(i) != v) return false;
+  }
+  return true;
+}
+
+// The only input of `n` that is not constant, if n is scale * x + shift of x's own shape.
+std::optional<size_t> affine_operand(const Graph& g, const Node& n) {
+  const auto* c = std::get_if<Compute>(&n.op);
+  if (c == nullptr || c->dag->ops.size() != 1 || classify(*c->dag) != Kind::kMap)
+    return std::nullopt;
+  std::optional<size_t> x;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    if (g.value(n.inputs[i]).constant()) continue;
+    if (x) return std::nullopt;
+    x = i;
+  }
+  if (!x || g.value(n.inputs[*x]).shape != g.value(n.outputs[0]).shape) return std::nullopt;
+  if (!affine_in(c->dag->ops[0]->body, c->dag->inputs[*x].tensor)) return std::nullopt;
+  return x;
+}
+
+// Two maps in a row as one op: (x + b) * s + t.
+Compute composed(const Compute& first, const Compute& second, size_t link) {
+  te::Builder b;
+  std::vector<te::Tensor> in[2];
+  int number = 0;
+  const auto input = [&](const te::Tensor& t) {
+    return b.input("x" + std::to_string(number++), t.dtype(), t.shape());
+  };
+  for (const te::Input& i : first.dag->inputs) in[0].push_back(input(i.tensor));
+  const auto name = [](const char* text) {
+    return [text](const te::ComputeOp&) { return std::string(text); };
+  };
+  const te::Tensor between = te::splice(b, *first.dag, in[0], name("first"))[0];
+  for (size_t i = 0; i < second.dag->inputs.size(); ++i) {
+    in[1].push_back(i == link ? between : input(second.dag->inputs[i].tensor));
+  }
+  b.output(te::splice(b, *second.dag, in[1], name("scale"))[0]);
+  return {std::make_shared<const te::ComputeDag>(
+      te::inlined(b.finish("scale"), [](const te::ComputeOp&) { return true; }))};
+}
+
+// So that the scale of a batch norm is seen behind the bias of its convolution.
+void join_affine_maps(Graph& g) {
+  const auto producers = g.producers();
+  const auto readers = g.readers();
+  for (Node& n : g.nodes) {
+    const auto x = affine_operand(g, n);
+    if (!x) continue;
+    const ValueId between = n.inputs[*x];
+    const NodeId p = producers[static_cast<size_t>(between)];
+    if (p < 0 || readers[static_cast<size_t>(between)].size() != 1 || g.is_output(between))
+      continue;
+    const Node& first = g.nodes[static_cast<size_t>(p)];
+    if (!affine_operand(g, first)) continue;
+    std::vector<ValueId> inputs = first.inputs;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (i != *x) inputs.push_back(n.inputs[i]);
+    }
+    n.op = composed(std::get<Compute>(first.op), std::get<Compute>(n.op), *x);
+    n.inputs = std::move(inputs);
+    n.label = "scale";
+    n.nodes.insert(n.nodes.begin(), first.nodes.begin(), first.nodes.end());
+  }
+  g.compact();
+}
+
+class FoldScales {
+ public:
+  explicit FoldScales(Graph& g) : g_(g), producers_(g.producers()), readers_(g.readers()) {}
+
+  void run() {
+    const size_t count = g_.nodes.size();
+    for (size_t n = 0; n < count; ++n) fold(n);
+  }
+
+ private:
+  void fold(size_t at) {
+    const Node& n = g_.nodes[at];
+    const auto x = affine_operand(g_, n);
+    if (!x) return;
+    const auto* c = std::get_if<Compute>(&n.op);
+    std::vector<ir::Array> constants;
+    for (const ValueId v : n.inputs) {
+      constants.push_back(g_.value(v).constant() ? *g_.value(v).data : ir::Array());
+    }
+    const NodeId p = producers_[static_cast<size_t>(n.inputs[*x])];
+    const Value& y = g_.value(n.inputs[*x]);
+    if (p < 0 || readers_[static_cast<size_t>(n.inputs[*x])].size() != 1 ||
+        g_.is_output(n.inputs[*x]))
+      return;
+    const auto channels = channels_of(g_, g_.nodes[static_cast<size_t>(p)]);
+    const te::ComputeOp& op = *c->dag->ops[0];
+    const auto affine = channels ? affine_in(op.body, c->dag->inputs[*x].tensor) : std::nullopt;
+    if (!affine || op.output.dtype() != y.dtype) return;
+    const auto s = along(affine->scale, op, channels->axis, *c->dag, constants, *x);
+    const auto t = along(affine->shift, op, channels->axis, *c->dag, constants, *x);
+    if (!s || !t || all_equal(*s, 1)) return;
+    rewrite(at, static_cast<size_t>(p), *channels, *s, *t, *x);
+  }
+
+  void rewrite(size_t at, size_t producer, const Channels& channels, const ir::Array& s,
+               const ir::Array& t, size_t x) {
+    Node& p = g_.nodes[producer];
+    const Value w = g_.value(p.inputs[1]);
+    p.inputs[1] =
+        g_.add_value({w.name + ".scaled", w.dtype, w.shape, scaled(*w.data, s, channels)});
+    const ValueId y = g_.nodes[at].inputs[x];
+    if (all_equal(t, 0)) {
+      p.nodes.insert(p.nodes.end(), g_.nodes[at].nodes.begin(), g_.nodes[at].nodes.end());
+      g_.replace_uses(g_.nodes[at].outputs[0], y);
+      return;
+    }
+    Shape shape(g_.value(y).shape.size() - channels.axis, 1);
+    shape[0] = t.elements();
+    ir::Array shift(t.dtype(), shape);
+    std::copy(t.data(), t.data() + t.bytes(), shift.data());
+    const ValueId bias = g_.add_value(
+        {w.name + ".shift", t.dtype(), shape, std::make_shared<const ir::Array>(std::move(shift))});
+    te::Builder b;
+    const te::Tensor a = b.input("x0", g_.value(y).dtype, g_.value(y).shape);
+    const te::Tensor c = b.input("x1", t.dtype(), shape);
+    b.output(te::elementwise(b, "bias", {a, c},
+                             [](std::span<const ir::Expr> e) { return e[0] + e[1]; }));
+    Node& n = g_.nodes[at];
+    n.op = Compute{std::make_shared<const te::ComputeDag>(b.finish("bias"))};
+    n.label = "bias";
+    n.inputs = {y, bias};
+  }
+
+  Graph& g_;
+  std::vector<NodeId> producers_;
+  std::vector<std::vector<NodeId>> readers_;
+};
+
+}  // namespace
+
+void fold_scales(Graph& g, const PassContext&) {
+  join_affine_maps(g);
+  FoldScales(g).run();
+  g.compact();
+}
+
+}  // namespace tenon::graph

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph/passes.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tenon::graph {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"fold_constants", "what depends on constants alone is computed now", fold_constants},
+    {"simplify_moves", "transposes and reshapes that cancel or compose", simplify_moves},
+    {"merge_equal", "equal nodes on equal inputs become one", merge_equal},
+    {"fold_scales", "batch norm and scales go into the weights", fold_scales},
+    {"simplify_moves_again", "after folding", simplify_moves},
+};
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+void optimize(Graph& g, const PassContext& context, const OptimizeOptions& options) {
+  g.compact();
+  for (const Pass& p : kPasses) {
+    if (std::find(options.skip.begin(), options.skip.end(), p.name) != options.skip.end()) continue;
+    const auto start = std::chrono::steady_clock::now();
+    p.run(g, context);
+    if (options.verify) g.verify();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    if (options.watch) options.watch(p.name, g, took.count());
+  }
+}
+
+}  // namespace tenon::graph

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "graph/passes.h"
+
+namespace tenon::graph {
+namespace {
+
+bool is_identity(const std::vector<int64_t>& perm) {
+  for (size_t d = 0; d < perm.size(); ++d) {
+    if (perm[d] != static_cast<int64_t>(d)) return false;
+  }
+  return true;
+}
+
+// Dimensions longer than 1 keep their order: nothing moves in memory.
+bool moves_nothing(const std::vector<int64_t>& perm, const Shape& in) {
+  int64_t last = -1;
+  for (const int64_t p : perm) {
+    if (in[static_cast<size_t>(p)] == 1) continue;
+    if (p < last) return false;
+    last = p;
+  }
+  return true;
+}
+
+class Simplify {
+ public:
+  explicit Simplify(Graph& g) : g_(g), producers_(g.producers()) {}
+
+  void run() {
+    for (Node& n : g_.nodes) {
+      if (std::holds_alternative<Transpose>(n.op)) {
+        transpose(n);
+      }
+      if (std::holds_alternative<Reshape>(n.op)) reshape(n);
+    }
+  }
+
+ private:
+  const Node* producer(ValueId v) const {
+    const NodeId p = producers_[static_cast<size_t>(v)];
+    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
+  }
+
+  void adopt_names(Node& n, const Node& before) {
+    n.nodes.insert(n.nodes.begin(), before.nodes.begin(), before.nodes.end());
+  }
+
+  void transpose(Node& n) {
+    auto& t = std::get<Transpose>(n.op);
+    const Node* before = producer(n.inputs[0]);
+    if (before != nullptr && std::holds_alternative<Transpose>(before->op)) {
+      const auto& first = std::get<Transpose>(before->op).perm;
+      for (int64_t& p : t.perm) p = first[static_cast<size_t>(p)];
+      n.inputs[0] = before->inputs[0];
+      adopt_names(n, *before);
+    }
+    if (is_identity(t.perm)) {
+      g_.replace_uses(n.outputs[0], n.inputs[0]);
+    } else if (moves_nothing(t.perm, g_.value(n.inputs[0]).shape)) {
+      n.op = Reshape{g_.value(n.outputs[0]).shape};
+      n.label = "reshape";
+    }
+  }
+
+  void reshape(Node& n) {
+    const Node* before = producer(n.inputs[0]);
+    if (before != nullptr && std::holds_alternative<Reshape>(before->op)) {
+      n.inputs[0] = before->inputs[0];
+      adopt_names(n, *before);
+    }
+    if (g_.value(n.inputs[0]).shape == g_.value(n.outputs[0]).shape) {
+      g_.replace_uses(n.outputs[0], n.inputs[0]);
+    }
+  }
+
+  Graph& g_;
+  std::vector<NodeId> producers_;
+};
+
+}  // namespace
+
+void simplify_moves(Graph& g, const PassContext&) {
+  Simplify(g).run();
+  g.compact();
+}
+
+}  // namespace tenon::graph
