@@ -34,16 +34,18 @@ Placement place(const std::vector<Lifetime>& tensors) {
   result.offsets.assign(tensors.size(), 0);
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return tensors[a].bytes > tensors[b].bytes; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return tensors[a].bytes != tensors[b].bytes ? tensors[a].bytes > tensors[b].bytes : a < b;
+  });
   std::vector<Placed> placed;
   for (const size_t i : order) {
     const Lifetime& t = tensors[i];
     const int64_t at = lowest_gap(placed, t);
     const Placed p{at, at + aligned(t.bytes), t.first, t.last};
-    placed.insert(std::upper_bound(placed.begin(), placed.end(), p,
-                                   [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
-                  p);
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), p,
+                         [](const Placed& a, const Placed& b) { return a.begin < b.begin; }),
+        p);
     result.offsets[i] = at;
     result.bytes = std::max(result.bytes, p.end);
   }
