@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx_suite/cases.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "onnx/proto.h"
+#include "support/check.h"
+
+namespace tenon::onnx_suite {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_integer(const ::onnx::TypeProto& type) {
+  switch (type.tensor_type().elem_type()) {
+    case ::onnx::TensorProto::UINT8:
+    case ::onnx::TensorProto::INT8:
+    case ::onnx::TensorProto::UINT16:
+    case ::onnx::TensorProto::INT16:
+    case ::onnx::TensorProto::INT32:
+    case ::onnx::TensorProto::INT64:
+    case ::onnx::TensorProto::UINT32:
+    case ::onnx::TensorProto::UINT64:
+    case ::onnx::TensorProto::BOOL:
+      return type.has_tensor_type();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Case> find_cases(const std::string& root, const std::string& filter) {
+  std::vector<Case> cases;
+  for (const fs::directory_entry& kind : fs::directory_iterator(root)) {
+    for (const fs::directory_entry& folder : fs::directory_iterator(kind.path())) {
+      Case c{kind.path().filename().string() + "/" + folder.path().filename().string(),
+             folder.path().string()};
+      if (c.name.find(filter) != std::string::npos && fs::exists(c.model())) {
+        cases.push_back(std::move(c));
+      }
+    }
+  }
+  std::sort(cases.begin(), cases.end(),
+            [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+ModelSummary summarize(const std::string& model) {
+  ::onnx::ModelProto proto;
+  std::ifstream in(model, std::ios::binary);
+  if (!proto.ParseFromIstream(&in)) {
+    throw UserError(model + " is not an ONNX model");
+  }
+  std::set<std::string> valued;
+  for (const auto& tensor : proto.graph().initializer()) valued.insert(tensor.name());
+  ModelSummary s;
+  for (const auto& input : proto.graph().input()) {
+    if (!valued.contains(input.name()))
+      s.inputs.push_back({input.name(), is_integer(input.type())});
+  }
+  std::set<std::string> ops;
+  for (const auto& node : proto.graph().node()) ops.insert(node.domain() + ":" + node.op_type());
+  s.ops.assign(ops.begin(), ops.end());
+  return s;
+}
+
+std::vector<std::string> data_files(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> files;
+  for (;;) {
+    const std::string path = folder + "/" + prefix + "_" + std::to_string(files.size()) + ".pb";
+    if (!fs::exists(path)) return files;
+    files.push_back(path);
+  }
+}
+
+std::vector<std::string> data_sets(const Case& c) {
+  std::vector<std::string> sets;
+  for (const fs::directory_entry& e : fs::directory_iterator(c.folder)) {
+    if (e.is_directory()) sets.push_back(e.path().string());
+  }
+  std::sort(sets.begin(), sets.end());
+  return sets;
+}
+
+}  // namespace tenon::onnx_suite

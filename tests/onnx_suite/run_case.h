@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// One case: import, compile, run, compare.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "onnx_suite/cases.h"
+
+namespace tenon::onnx_suite {
+
+enum class Status { kPassed, kUnsupported, kWrong, kError, kCrashed, kHung };
+std::string_view to_string(Status s);
+
+struct Outcome {
+  std::string name;
+  Status status = Status::kPassed;
+  std::string reason;              // of anything but kPassed
+  std::vector<std::string> bound;  // inputs that were given their recorded value before compiling
+  double seconds = 0;
+};
+
+enum class Mode { kCompile, kInterpret };
+
+// Never throws. Inputs are bound when the importer asks for it: first those that it names, then all
+// integers, then all.
+Outcome run_case(const Case& c, Mode mode);
+
+}  // namespace tenon::onnx_suite
