@@ -84,7 +84,8 @@ class Fuser {
     const te::ComputeDag dag = group_dag(g_, merged.nodes, merged.outputs).dag;
     if (dag.ops.size() > kMostOps) return false;
     merged.kind = classify(dag);
-    if (!(this->*rule)(a, b, merged.kind) || !is_sound(a, b, dag)) return false;
+    if (!(this->*rule)(a, b, merged.kind) || (b.kind == Kind::kHeavy && !is_affine(dag)))
+      return false;
     const int to = keep_first ? first : second;
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = to;
     (keep_first ? b : a) = Group{};
@@ -93,9 +94,7 @@ class Fuser {
   }
 
   // Operands of a contraction that are read through a move must stay affine, or its loops cannot be tiled.
-  bool is_sound(const Group& a, const Group& b, const te::ComputeDag& dag) const {
-    if (b.kind != Kind::kHeavy) return true;
-    (void)a;
+  static bool is_affine(const te::ComputeDag& dag) {
     const te::ComputeDag flat = te::inlined(dag, [](const te::ComputeOp&) { return true; });
     for (const te::OpRef& op : flat.ops) {
       if (!op->is_reduction()) continue;
@@ -130,8 +129,10 @@ class Fuser {
   // A pure move that a contraction can read through: a transpose, a slice.
   bool operands(const Group& a, const Group& b, Kind) {
     if (a.kind != Kind::kMove || b.kind != Kind::kHeavy) return false;
-    const Node& anchor = g_.nodes[static_cast<size_t>(b.nodes[0])];
-    if (!std::holds_alternative<MatMul>(anchor.op)) return false;
+    const bool product = std::any_of(b.nodes.begin(), b.nodes.end(), [&](NodeId n) {
+      return std::holds_alternative<MatMul>(g_.nodes[static_cast<size_t>(n)].op);
+    });
+    if (!product) return false;
     for (const NodeId n : a.nodes) {
       for (const te::OpRef& op : define(g_, g_.nodes[static_cast<size_t>(n)]).ops) {
         if (op->body.as<ir::Load>() == nullptr) return false;

@@ -237,6 +237,7 @@ class FoldScales {
     if (all_equal(t, 0)) {
       p.nodes.insert(p.nodes.end(), g_.nodes[at].nodes.begin(), g_.nodes[at].nodes.end());
       g_.replace_uses(g_.nodes[at].outputs[0], y);
+      readers_[static_cast<size_t>(y)] = readers_[static_cast<size_t>(g_.nodes[at].outputs[0])];
       return;
     }
     Shape shape(g_.value(y).shape.size() - channels.axis, 1);
