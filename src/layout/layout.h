@@ -98,6 +98,11 @@ class Layout {
   std::vector<LayoutStep> steps_;
 };
 
+// Both need the same memory and put every element at the same place of it: N C/16 (H W) 16 and N C/16 H W 16. Exact for
+// layouts of split, reorder, fuse, pad and store_at; what else there is (copies in several tiles, a fused dimension
+// cut where its parts meet) is compared element by element, and taken for different beyond 4 million of them.
+bool same_storage(const Layout& a, const Layout& b);
+
 // "split(1,[4,16]).reorder([0,1,3,4,2])", "" for the identity; parse throws UserError with the column.
 std::string to_string(const Layout& l);
 Layout parse_layout(const std::string& text, std::vector<int64_t> logical_shape);
