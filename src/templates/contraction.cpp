@@ -54,7 +54,8 @@ std::optional<General> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const General& g, const target::Target& t) : g_(g), t_(t), op_(*g.chain.anchor) {
+  Writer(const General& g, const schedule::State& initial, const Edges& edges)
+      : PlanWriter(initial, edges), g_(g), t_(initial.target()), op_(*g.chain.anchor) {
     out_ = g.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
@@ -103,6 +104,7 @@ class Writer : private PlanWriter {
     }
     vectors_last(out_, g_.vector, op_.axes.size());
     vectors_last(acc_, g_.vector, op_.axes.size());
+    store_fixed_inputs({g_.w.tensor.name()});
   }
 
   void tile_output() {
@@ -166,10 +168,11 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_contraction(const te::ComputeDag& dag, const target::Target& target) {
-  const auto g = match(dag);
-  if (!g) return std::nullopt;
-  return Writer(*g, target).run();
+std::optional<Plan> plan_contraction(const schedule::State& initial, const Edges& edges) {
+  const auto g = match(initial.dag());
+  if (!g || (g->padding && (!edges.borders || edges.fixed.contains(g->source.name()))))
+    return std::nullopt;
+  return Writer(*g, initial, edges).run();
 }
 
 }  // namespace tenon::templates

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direct convolution of any spatial rank. Activations are stored N C/ci spatial ci, weights K/(kb*v) C/ci kernel
-// ci kb*v (one linear stream per tile), outputs N K/v spatial v. The register tile is kb vectors of output channels
-// times a few positions of the innermost one or two spatial dimensions. Padding is stored as zeros beside large
-// images; for small ones the taps that fall on it are skipped: rows by the bounds of the kernel loop, columns by
-// unrolling, which takes a tile of one row.
+// Direct convolution of any spatial rank. Activations are stored in blocks of channels (edges.h), weights K/(kb*v) C/ci
+// kernel ci kb*v: one linear stream per tile. The register tile is kb vectors of output channels times a few positions
+// of the innermost one or two spatial dimensions. Padding of small images: the taps that fall on it are skipped, rows
+// by the bounds of the kernel loop, columns by unrolling, which takes a tile of one row. Padding of large ones is
+// stored as zeros beside the image where the caller allows it; otherwise the rows that a block of output rows needs
+// are copied into a padded buffer that stays in the second-level cache.
 #include <numeric>
 
 #include "templates/anchor.h"
@@ -82,32 +83,58 @@ std::optional<Conv> match(const te::ComputeDag& dag) {
   return dag.producer(c.x) == nullptr ? std::optional(c) : std::nullopt;
 }
 
+// The loops over output channels: outside the register tile, in it, and the lanes.
+struct ChannelLoops {
+  std::vector<std::string> outer, inner;
+  std::string lanes;
+};
+
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, const target::Target& t) : c_(c), t_(t), op_(*c.chain.anchor) {
+  Writer(const Conv& c, const schedule::State& initial, const Edges& edges)
+      : PlanWriter(initial, edges), c_(c), t_(initial.target()), op_(*c.chain.anchor) {
     out_ = c.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
 
-  Plan run() {
+  std::optional<Plan> run() {
+    if (!choose_blocks()) return std::nullopt;
     size_knobs();
     prepare();
     store_input();
     store_weights();
-    for (const std::string& s : c_.like_output) store_output(s);
-    store_output(acc_);
+    store_outputs();
     tile_output();
     tile_sum();
     return take();
   }
 
  private:
+  bool choose_blocks() {
+    const int64_t bytes = op_.output.dtype().bytes();
+    const auto bx =
+        block_for(edges(), c_.x, default_block(c_.x.shape()[1], c_.x.dtype().bytes(), t_));
+    const auto by =
+        block_for(edges(), c_.chain.final->output, default_block(op_.axes[1].extent, bytes, t_));
+    if (!bx || !by) return false;
+    x_block_ = *bx;
+    y_block_ = *by;
+    return true;
+  }
+
+  int64_t choose_vector() const {
+    const int64_t bytes = op_.output.dtype().bytes();
+    const int64_t full = t_.lanes(bytes);
+    int64_t v = choose_lanes(op_.axes[1].extent, bytes, t_);
+    if (y_block_ > 1) v = y_block_ <= full ? y_block_ : std::gcd(y_block_, full);
+    // A vector stays inside one group.
+    return c_.group > 0 ? std::gcd(v, c_.group) : v;
+  }
+
   void size_knobs() {
     const int64_t channels = op_.axes[1].extent;
     const int64_t in = op_.reduce_axes[0].extent;
-    int64_t v = choose_lanes(channels, op_.output.dtype().bytes(), t_);
-    // A vector, and the vectors of a tile, stay inside one group.
-    if (c_.group > 0) v = std::gcd(v, c_.group);
+    const int64_t v = choose_vector();
     const int64_t kvecs = arith::ceil_div(channels, v);
     const int64_t tileable = c_.group > 0 ? c_.group / v : kvecs;
     x_ = op_.axes.back().extent;
@@ -118,20 +145,25 @@ class Writer : private PlanWriter {
       y_ = 1;
     }
     skip_ = skips_padding();
+    const bool free = edges().borders && !edges().fixed.contains(c_.x.name());
+    buffered_ = c_.padding && !skip_ && !free;
+    if (buffered_) choose_row_blocks();
     RegisterTile r = choose_tile(tileable, x_, skip_ ? 1 : y_, t_);
     if (skip_) r.yn = y_;
-    const int64_t ci = std::gcd(in, t_.lanes(op_.output.dtype().bytes()));
-    blocked_ = ci >= 4;
-    knobs() = {{"v", v},
-               {"kvecs", kvecs},
-               {"kb", r.kb},
-               {"ko", arith::ceil_div(kvecs, r.kb)},
-               {"kv", r.kb * v},
-               {"xn", r.xn},
-               {"yn", r.yn},
-               {"ci", blocked_ ? ci : in},
-               {"co", blocked_ ? in / ci : 1},
-               {"cx", blocked_ ? c_.x.shape()[1] / ci : 1}};
+    // Vectors of a tile lie in one block, or fill whole blocks.
+    per_block_ = y_block_ > v ? y_block_ / v : 1;
+    if (r.kb % per_block_ != 0) r.kb = std::gcd(r.kb, per_block_);
+    const int64_t ci = c_.group > 0 ? std::gcd(in, x_block_) : std::min(in, x_block_);
+    split_c_ = ci > 1;
+    knobs().insert({{"v", v},
+                    {"kvecs", kvecs},
+                    {"kb", r.kb},
+                    {"ko", arith::ceil_div(kvecs, r.kb)},
+                    {"kv", r.kb * v},
+                    {"xn", r.xn},
+                    {"yn", r.yn},
+                    {"ci", ci},
+                    {"co", arith::ceil_div(in, ci)}});
   }
 
   // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
@@ -147,52 +179,89 @@ class Writer : private PlanWriter {
     return used < 0.97 && op_.reduce_axes.back().extent <= 5 && x_ <= 64;
   }
 
+  // Blocks of equal numbers of rows that keep all cores busy, whose input stays in the second-level cache, and that copy
+  // few rows twice. The last dimension but one is cut (the only one of a sequence), those before it are of one row.
+  void choose_row_blocks() {
+    cut_ = c_.rank >= 2 ? c_.rank - 2 : 0;
+    const int64_t rows = op_.axes[2 + cut_].extent;
+    const auto& padded = c_.padding->op->output.shape();
+    const double scale = static_cast<double>(padded[2 + cut_]) / static_cast<double>(rows);
+    double line = static_cast<double>(c_.x.shape()[1] * c_.x.dtype().bytes());
+    if (c_.rank >= 2) line *= static_cast<double>(padded.back());
+    for (size_t d = 0; d < cut_; ++d) line *= static_cast<double>(op_.reduce_axes[1 + d].extent);
+    int64_t outside = op_.axes[0].extent;
+    for (size_t d = 0; d < cut_; ++d) outside *= op_.axes[2 + d].extent;
+    const auto span = static_cast<double>(op_.reduce_axes[1 + cut_].extent - 1);
+    double best = 1e30;
+    for (int64_t blocks = 1; blocks <= rows; ++blocks) {
+      if (rows % blocks != 0) continue;
+      const double needs = static_cast<double>(rows / blocks) * scale + span;
+      const double copied = needs / (static_cast<double>(rows / blocks) * scale);
+      double cost = 1.0 / balance(outside * blocks, t_.cores) + 0.02 * copied;
+      if (needs * line > static_cast<double>(t_.l2_bytes) / 3) cost += 0.2;
+      if (needs * line > 1e6) cost += 1e6;  // more than a local buffer may hold
+      if (cost < best) {
+        best = cost;
+        knobs()["rows"] = blocks;
+        if (c_.rank >= 2) y_ = rows / blocks;
+        if (c_.rank < 2) x_ = rows / blocks;
+      }
+    }
+  }
+
   void prepare() {
     line("cache_write {} register", op_.name());
-    for (const te::ComputeOp* p : c_.chain.inlined) line("compute_inline {}", p->name());
+    for (const te::ComputeOp* p : c_.chain.inlined) {
+      if (!buffered_ || p != c_.padding->op) line("compute_inline {}", p->name());
+    }
   }
 
   void store_input() {
-    if (c_.padding && !skip_) {
+    layout::Layout l(c_.x.shape());
+    if (c_.padding && !skip_ && !buffered_) {
       for (size_t d = 2; d < c_.x.rank(); ++d) {
-        if (c_.padding->before[d] > 0 || c_.padding->after[d] > 0) {
-          line("layout_pad {} {} {} {}", c_.x.name(), d, c_.padding->before[d],
-               c_.padding->after[d]);
-        }
+        const int64_t before = c_.padding->before[d], after = c_.padding->after[d];
+        if (before + after > 0) l = l.pad(static_cast<int64_t>(d), before, after);
       }
     }
-    if (c_.pointwise && c_.rank > 1) line("layout_fuse {} 2 {}", c_.x.name(), c_.rank);
-    if (!blocked_) return;
-    line("layout_split {} 1 [$cx, $ci]", c_.x.name());
-    line("layout_reorder {} [{}]", c_.x.name(), comma(channels_last(dims())));
+    store(c_.x.name(), in_blocks(l, x_block_));
+    if (buffered_) {
+      store(c_.padding->op->name(),
+            in_blocks(layout::Layout(c_.padding->op->output.shape()), x_block_));
+    }
   }
 
-  size_t dims() const { return c_.pointwise ? 1 : c_.rank; }
-
-  // n, c outer, spatial.., c inner out of n, c outer, c inner, spatial..
-  static std::vector<std::string> channels_last(size_t spatial) {
-    std::vector<std::string> perm{"0", "1"};
-    for (size_t d = 0; d < spatial; ++d) perm.push_back(std::to_string(3 + d));
-    perm.emplace_back("2");
-    return perm;
+  // Positions are one dimension where the kernel is one point.
+  layout::Layout in_blocks(layout::Layout l, int64_t block) const {
+    if (c_.pointwise && c_.rank > 1) l = l.fuse(2, static_cast<int64_t>(c_.rank));
+    return l.compose(blocked(l.storage_shape(), block));
   }
 
   void store_weights() {
     const std::string& w = c_.w.name();
     line("layout_split {} 0 [$ko, $kv]", w);
     std::vector<std::string> perm{"0", "2"};
-    if (blocked_) line("layout_split {} 2 [$co, $ci]", w);
-    const size_t first = blocked_ ? 4 : 3;
+    if (split_c_) line("layout_split {} 2 [$co, $ci]", w);
+    const size_t first = split_c_ ? 4 : 3;
     for (size_t d = 0; d < c_.rank; ++d) perm.push_back(std::to_string(first + d));
-    if (blocked_) perm.emplace_back("3");
+    if (split_c_) perm.emplace_back("3");
     perm.emplace_back("1");
     line("layout_reorder {} [{}]", w, comma(perm));
   }
 
-  void store_output(const std::string& stage) {
-    if (c_.pointwise && c_.rank > 1) line("layout_fuse {} 2 {}", stage, c_.rank);
-    line("layout_split {} 1 [$kvecs, $v]", stage);
-    line("layout_reorder {} [{}]", stage, comma(channels_last(dims())));
+  void store_outputs() {
+    const std::vector<int64_t>& shape = op_.output.shape();
+    std::vector<std::string> done{c_.x.name(), c_.w.name()};
+    for (const std::string& s : c_.like_output) {
+      const auto it = edges().fixed.find(s);
+      const auto block =
+          it == edges().fixed.end() ? std::optional(y_block_) : block_of(it->second, y_block_);
+      if (!block) continue;
+      store(s, in_blocks(layout::Layout(shape), *block));
+      done.push_back(s);
+    }
+    store_fixed_inputs(done);
+    store(acc_, in_blocks(layout::Layout(shape), knobs()["v"]));
   }
 
   // Names of the position axes of a stage that looks like `like`.
@@ -205,42 +274,93 @@ class Writer : private PlanWriter {
     return {joined};
   }
 
-  void tile_output() {
+  ChannelLoops split_channels() {
     const std::string k = c_.chain.final->axes[1].var.name();
+    if (y_block_ == 1) {
+      line("split {} {} [$kb, $v]", out_, k);
+      return {{k + ".0"}, {k + ".1"}, k + ".2"};
+    }
+    if (per_block_ == 1) {
+      line("split {} {}_0 [$kb]", out_, k);
+      return {{k + "_0.0"}, {k + "_0.1"}, k + "_1"};
+    }
+    knobs()["kb1"] = std::min(knobs()["kb"], per_block_);
+    knobs()["kb0"] = knobs()["kb"] / knobs()["kb1"];
+    line("split {} {}_0 [$kb0]\nsplit {} {}_1 [$kb1, $v]", out_, k, out_, k);
+    return {{k + "_0.0", k + "_1.0"}, {k + "_0.1", k + "_1.1"}, k + "_1.2"};
+  }
+
+  void tile_output() {
     const std::string n = c_.chain.final->axes[0].var.name();
+    const ChannelLoops k = split_channels();
     std::vector<std::string> outer = positions(*c_.chain.final);
     std::vector<std::string> inner;
+    std::string rows;  // the loop over blocks of rows
+    if (buffered_) {
+      line("split {} {} [$rows] parts", out_, outer[cut_]);
+      rows = outer[cut_] + ".0";
+      outer[cut_] += ".1";
+    }
     const auto split = [&](size_t d, const char* knob) {
       line("split {} {} [${}] parts", out_, outer[d], knob);
       inner.insert(inner.begin(), outer[d] + ".1");
       outer[d] += ".0";
     };
-    line("split {} {}_0 [$kb]", out_, k);
     split(outer.size() - 1, "xn");
     if (outer.size() > 1) split(outer.size() - 2, "yn");
+    inner.insert(inner.end(), k.inner.begin(), k.inner.end());
+    order_loops(n, k, outer, inner, rows);
+  }
+
+  // Loops that run in parallel come first: channels if there are enough of them, else positions.
+  void order_loops(const std::string& n, const ChannelLoops& k,
+                   const std::vector<std::string>& outer, const std::vector<std::string>& inner,
+                   const std::string& rows) {
+    std::vector<std::string> parallel{n};
+    std::vector<std::string> rest;
     const int64_t pieces = op_.axes[0].extent * knobs()["ko"];
-    const bool by_channel = balance(pieces, t_.cores) >= 0.9;
-    const std::string attach = outer.back();
-    std::vector<std::string> order = inner;
-    order.push_back(k + "_0.1");
-    order.push_back(k + "_1");
-    std::vector<std::string> head =
-        by_channel ? std::vector<std::string>{n, k + "_0.0"} : std::vector<std::string>{n};
-    head.insert(head.end(), outer.begin(), outer.end());
-    if (!by_channel) head.insert(head.begin() + 2, k + "_0.0");
-    std::string at = attach;
-    if (!by_channel && outer.size() == 1) at = k + "_0.0";
-    head.insert(head.end(), order.begin(), order.end());
-    line("reorder {} [{}]", out_, comma(head));
-    for (const std::string& i : inner) line("unroll {} {}", out_, i);
-    line("unroll {} {}_0.1", out_, k);
-    line("vectorize {} {}_1", out_, k);
-    line("compute_at {} {} {}", acc_, out_, at);
-    if (by_channel) {
-      line("fuse {} [{}, {}_0.0]", out_, n, k);
-      line("parallel {} {}@{}_0.0", out_, n, k);
+    if (buffered_) {
+      parallel.insert(parallel.end(), outer.begin(),
+                      outer.begin() + static_cast<std::ptrdiff_t>(cut_));
+      parallel.push_back(rows);
+      rest = k.outer;
+      rest.insert(rest.end(), outer.begin() + static_cast<std::ptrdiff_t>(cut_), outer.end());
+    } else if (balance(pieces, t_.cores) >= 0.9) {
+      parallel.insert(parallel.end(), k.outer.begin(), k.outer.end());
+      rest = outer;
     } else {
-      line("parallel {} {}", out_, outer[0]);
+      rest = outer;
+      rest.insert(rest.begin() + 1, k.outer.begin(), k.outer.end());
+    }
+    std::vector<std::string> order = parallel;
+    order.insert(order.end(), rest.begin(), rest.end());
+    order.insert(order.end(), inner.begin(), inner.end());
+    order.push_back(k.lanes);
+    line("reorder {} [{}]", out_, comma(order));
+    for (const std::string& i : inner) line("unroll {} {}", out_, i);
+    line("vectorize {} {}", out_, k.lanes);
+    line("compute_at {} {} {}", acc_, out_, rest.back());
+    std::string at = rest[0];  // near-equal parts: dealt out as they are
+    if (parallel.size() > 1) {
+      line("fuse {} [{}]", out_, comma(parallel));
+      at = parallel[0];
+      for (size_t i = 1; i < parallel.size(); ++i) at += "@" + parallel[i];
+    }
+    line("parallel {} {}", out_, at);
+    if (buffered_) copy_rows(at);
+  }
+
+  // The padded rows of one block.
+  void copy_rows(const std::string& at) {
+    const std::string pad = c_.padding->op->name();
+    const std::string lanes = now(pad).axes.back().var.name();
+    const int64_t full = t_.lanes(c_.x.dtype().bytes());
+    line("compute_at {} {} {}", pad, out_, at);
+    if (x_block_ > 1 && x_block_ <= full) {
+      line("vectorize {} {}", pad, lanes);
+    } else if (full > 1) {
+      knobs()["cv"] = full;
+      line("split {} {} [$cv]\nvectorize {} {}.1", pad, lanes, pad, lanes);
     }
   }
 
@@ -248,14 +368,10 @@ class Writer : private PlanWriter {
     const std::string c = op_.reduce_axes[0].var.name();
     const std::string k = op_.axes[1].var.name();
     std::vector<std::string> order;
-    if (blocked_) {
-      line("split {} {} [$ci]", acc_, c);
-      order.push_back(c + ".0");
-    } else {
-      order.push_back(c);
-    }
+    if (split_c_) line("split {} {} [$ci]", acc_, c);
+    order.push_back(split_c_ ? c + ".0" : c);
     order.insert(order.end(), c_.kernel.begin(), c_.kernel.end());
-    if (blocked_) order.push_back(c + ".1");
+    if (split_c_) order.push_back(c + ".1");
     const auto at = positions(op_);
     order.insert(order.end(), at.begin(), at.end());
     order.push_back(k + "_0");
@@ -272,18 +388,22 @@ class Writer : private PlanWriter {
   const target::Target& t_;
   const te::ComputeOp& op_;
   std::string out_, acc_;
-  int64_t x_ = 1, y_ = 1;
-  bool blocked_ = false;
-  bool skip_ = false;  // taps on padding are left out
+  int64_t x_ = 1, y_ = 1;              // positions that a register tile is cut from
+  int64_t x_block_ = 1, y_block_ = 1;  // of channels
+  int64_t per_block_ = 1;              // vectors in a block of output channels
+  size_t cut_ = 0;                     // the spatial dimension that is cut into blocks of rows
+  bool split_c_ = false;
+  bool skip_ = false;      // taps on padding are left out
+  bool buffered_ = false;  // padded rows are copied
 };
 
 }  // namespace
 
-std::optional<Plan> plan_conv(const te::ComputeDag& dag, const target::Target& target) {
-  const auto c = match(dag);
+std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges) {
+  const auto c = match(initial.dag());
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
-  return Writer(*c, target).run();
+  return Writer(*c, initial, edges).run();
 }
 
 }  // namespace tenon::templates

@@ -63,12 +63,13 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Transposed& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
+  Writer(const Transposed& m, const schedule::State& initial, const Edges& edges)
+      : PlanWriter(initial, edges), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
 
-  Plan run() {
+  std::optional<Plan> run() {
     const int64_t lanes = t_.lanes(op_.output.dtype().bytes());
     const int64_t channels = op_.axes[1].extent;
     columns_ = arith::ceil_div(op_.axes[3].extent, m_.strides[1]);
@@ -76,15 +77,26 @@ class Writer : private PlanWriter {
                {"sx", m_.strides[1]},
                {"xo", columns_},
                {"yo", arith::ceil_div(op_.axes[2].extent, m_.strides[0])}};
+    const bool narrow = 2 * channels <= lanes && columns_ >= lanes;
+    const auto x_block = block_for(
+        edges(), m_.x, narrow ? 1 : default_block(m_.x.shape()[1], m_.x.dtype().bytes(), t_));
+    const auto y_block =
+        block_for(edges(), m_.chain.final->output,
+                  narrow ? 1 : choose_lanes(channels, op_.output.dtype().bytes(), t_));
+    if (!x_block || !y_block || *y_block > lanes) return std::nullopt;
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* i : m_.chain.inlined) line("compute_inline {}", i->name());
-    if (m_.columns.before + m_.columns.after > 0) {
-      line("layout_pad {} 3 {} {}", m_.x.name(), m_.columns.before, m_.columns.after);
-    }
-    if (2 * channels <= lanes && columns_ >= lanes) {
+    layout::Layout l(m_.x.shape());
+    const bool free = edges().borders && !edges().fixed.contains(m_.x.name());
+    if (free && m_.columns.before + m_.columns.after > 0)
+      l = l.pad(3, m_.columns.before, m_.columns.after);
+    store(m_.x.name(), l.compose(blocked(l.storage_shape(), *x_block)));
+    store_fixed_inputs({m_.x.name()});
+    if (narrow && *y_block == 1 && *x_block == 1) {
       by_columns(lanes);
     } else {
-      by_channels();
+      if (*y_block < 2) return std::nullopt;
+      by_channels(*x_block, *y_block);
     }
     return take();
   }
@@ -93,31 +105,27 @@ class Writer : private PlanWriter {
   std::string name(size_t d) const { return m_.chain.final->axes[d].var.name(); }
 
   // Vectors of output channels, a register tile of columns of one parity.
-  void by_channels() {
+  void by_channels(int64_t x_block, int64_t v) {
     const int64_t channels = op_.axes[1].extent;
     const int64_t in = op_.reduce_axes[0].extent;
-    const int64_t v = choose_lanes(channels, op_.output.dtype().bytes(), t_);
     const int64_t kvecs = arith::ceil_div(channels, v);
     const RegisterTile r = choose_tile(kvecs, columns_, 1, t_);
-    const int64_t ci = std::gcd(in, t_.lanes(op_.output.dtype().bytes()));
+    const int64_t ci = std::min(in, x_block);
     knobs().insert({{"v", v},
                     {"kvecs", kvecs},
                     {"kb", r.kb},
                     {"ko", arith::ceil_div(kvecs, r.kb)},
                     {"kv", r.kb * v},
                     {"ci", ci},
-                    {"co", in / ci},
+                    {"co", arith::ceil_div(in, ci)},
                     {"xn", r.xn}});
-    const std::string& x = m_.x.name();
     const std::string& w = m_.w.name();
-    line("layout_split {} 1 [$co, $ci]\nlayout_reorder {} [0, 1, 3, 4, 2]", x, x);
     line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
     line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
-    std::vector<std::string> blocked = m_.like_output;
-    blocked.push_back(acc_);
-    for (const std::string& s : blocked) {
-      line("layout_split {} 1 [$kvecs, $v]\nlayout_reorder {} [0, 1, 3, 4, 2]", s, s);
+    for (const std::string& s : m_.like_output) {
+      if (s == out_ || !edges().fixed.contains(s)) store(s, blocked(op_.output.shape(), v));
     }
+    store(acc_, blocked(op_.output.shape(), v));
     line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
     tile_channels();
     line("split {} c [$ci]", acc_);
@@ -170,10 +178,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_conv_transpose(const te::ComputeDag& dag, const target::Target& t) {
-  const auto m = match(dag);
+std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges) {
+  const auto m = match(initial.dag());
   if (!m) return std::nullopt;
-  return Writer(*m, t).run();
+  return Writer(*m, initial, edges).run();
 }
 
 }  // namespace tenon::templates

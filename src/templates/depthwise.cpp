@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution: channels in vectors, a tile of a few rows and columns in registers, the kernel unrolled so
 // that its weights stay in registers and each input vector is loaded once for all outputs that need it.
+#include <numeric>
+
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/plan_writer.h"
@@ -22,7 +24,9 @@ void choose_patch(int64_t taps, int64_t x, int64_t y, const target::Target& t, K
 
 }  // namespace
 
-std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Target& t) {
+std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges) {
+  const te::ComputeDag& dag = initial.dag();
+  const target::Target& t = initial.target();
   const auto chain = find_chain(dag);
   if (!chain) return std::nullopt;
   const te::ComputeOp& op = *chain->anchor;
@@ -38,9 +42,16 @@ std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Targ
   const te::Tensor x = padding ? padding->source : parts->x.tensor;
   if (dag.producer(x) != nullptr || dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
 
-  PlanWriter p;
   const int64_t channels = op.axes[1].extent;
-  const int64_t v = choose_lanes(channels, op.output.dtype().bytes(), t);
+  const int64_t full = t.lanes(op.output.dtype().bytes());
+  const int64_t prefer = choose_lanes(channels, op.output.dtype().bytes(), t);
+  const auto x_block = block_for(edges, x, prefer);
+  const auto block = block_for(edges, chain->final->output, prefer);
+  if (!block || !x_block || *x_block != *block || *block < 2) return std::nullopt;
+  const int64_t v = *block <= full ? *block : std::gcd(*block, full);
+  const bool buffered = padding && !(edges.borders && !edges.fixed.contains(x.name()));
+
+  PlanWriter p(initial, edges);
   p.knobs() = {{"v", v}, {"vecs", arith::ceil_div(channels, v)}};
   choose_patch(op.reduce_axes[0].extent * op.reduce_axes[1].extent, op.axes[3].extent,
                op.axes[2].extent, t, p.knobs());
@@ -49,33 +60,56 @@ std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Targ
   const std::string acc = op.name() + ".cache";
   const std::string w = parts->w.tensor.name();
   p.line("cache_write {} register", op.name());
-  for (const te::ComputeOp* i : chain->inlined) p.line("compute_inline {}", i->name());
-  for (size_t d = 2; padding && d < 4; ++d) {
+  for (const te::ComputeOp* i : chain->inlined) {
+    if (!buffered || i != padding->op) p.line("compute_inline {}", i->name());
+  }
+  layout::Layout stored(x.shape());
+  for (size_t d = 2; padding && !buffered && d < 4; ++d) {
     if (padding->before[d] + padding->after[d] > 0)
-      p.line("layout_pad {} {} {} {}", x.name(), d, padding->before[d], padding->after[d]);
+      stored = stored.pad(static_cast<int64_t>(d), padding->before[d], padding->after[d]);
   }
-  std::vector<std::string> blocked = stored_like_output(dag, *chain);
-  blocked.push_back(x.name());
-  blocked.push_back(acc);
-  for (const std::string& s : blocked) {
-    p.line("layout_split {} 1 [$vecs, $v]", s);
-    p.line("layout_reorder {} [0, 1, 3, 4, 2]", s);
+  p.store(x.name(), stored.compose(blocked(stored.storage_shape(), *block)));
+  std::vector<std::string> done{x.name(), w};
+  for (const std::string& s : stored_like_output(dag, *chain)) {
+    if (edges.fixed.contains(s) && s != out) continue;
+    p.store(s, blocked(op.output.shape(), *block));
+    done.push_back(s);
   }
+  p.store_fixed_inputs(done);
+  p.store(acc, blocked(op.output.shape(), v));
   p.line("layout_split {} 0 [$vecs, $v]", w);
   p.line("layout_reorder {} [0, 2, 3, 4, 1]", w);
   const auto name = [&](size_t d) { return chain->final->axes[d].var.name(); };
   const std::string n = name(0), k = name(1), y = name(2), xx = name(3);
+  std::string lanes = k + "_1";
+  std::string vectors = k + "_0";
+  if (v < *block) {
+    p.line("split {} {} [$v]\nreorder {} [{}_0, {}_1.0, {}, {}, {}_1.1]", out, lanes, out, k, k, y,
+           xx, k);
+    p.line("fuse {} [{}_0, {}_1.0]", out, k, k);
+    vectors = k + "_0@" + k + "_1.0";
+    lanes += ".1";
+  }
   p.line("split {} {} [$yn] parts\nsplit {} {} [$xn] parts", out, y, out, xx);
-  p.line("reorder {} [{}, {}_0, {}.0, {}.0, {}.1, {}.1, {}_1]", out, n, k, y, xx, y, xx, k);
-  p.line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}_1", out, y, out, xx, out, k);
+  p.line("reorder {} [{}, {}, {}.0, {}.0, {}.1, {}.1, {}]", out, n, vectors, y, xx, y, xx, lanes);
+  p.line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}", out, y, out, xx, out, lanes);
   p.line("compute_at {} {} {}.0", acc, out, xx);
   // Rows of equal length can be dealt out with the channels; unequal ones would ask for their length in every tile.
+  std::string rows = y + ".0";
   if (balance(op.axes[0].extent * p.knobs()["vecs"], t.cores) >= 0.97) {
-    p.line("fuse {} [{}, {}_0]\nparallel {} {}@{}_0", out, n, k, out, n, k);
+    p.line("fuse {} [{}, {}]\nparallel {} {}@{}", out, n, vectors, out, n, vectors);
   } else if (op.axes[2].extent % p.knobs()["yn"] == 0) {
-    p.line("fuse {} [{}, {}_0, {}.0]\nparallel {} {}@{}_0@{}.0", out, n, k, y, out, n, k, y);
+    rows = n + "@" + vectors + "@" + y + ".0";
+    p.line("fuse {} [{}, {}, {}.0]\nparallel {} {}", out, n, vectors, y, out, rows);
   } else {
-    p.line("reorder {} [{}, {}.0, {}_0]\nparallel {} {}.0", out, n, y, k, out, y);
+    p.line("reorder {} [{}, {}.0, {}]\nparallel {} {}.0", out, n, y, vectors, out, y);
+    rows = vectors;
+  }
+  if (buffered) {
+    const std::string pad = padding->op->name();
+    p.store(pad, blocked(padding->op->output.shape(), v));
+    p.line("compute_at {} {} {}", pad, out, rows);
+    p.line("vectorize {} {}", pad, p.now(pad).axes.back().var.name());
   }
   p.line("reorder {} [r, s, y, x, k_1]", acc);
   p.line("unroll {} r\nunroll {} s\nunroll {} y\nunroll {} x\nvectorize {} k_1", acc, acc, acc, acc,

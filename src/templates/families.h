@@ -6,15 +6,15 @@
 
 namespace tenon::templates {
 
-std::optional<Plan> plan_conv(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_depthwise(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_conv_transpose(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_matmul(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_contraction(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_rows(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_reduce_all(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_elementwise(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_plain(const te::ComputeDag& dag, const target::Target& target);
-std::optional<Plan> plan_none(const te::ComputeDag& dag, const target::Target& target);
+std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_contraction(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_plain(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_none(const schedule::State& initial, const Edges& edges);
 
 }  // namespace tenon::templates

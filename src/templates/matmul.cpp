@@ -59,7 +59,8 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Matmul& m, const target::Target& t) : m_(m), t_(t), op_(*m.chain.anchor) {
+  Writer(const Matmul& m, const schedule::State& initial, const Edges& edges)
+      : PlanWriter(initial, edges), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
     acc_ = op_.name() + ".cache";
     i_ = op_.axes[op_.axes.size() - 2].var.name();
@@ -71,6 +72,7 @@ class Writer : private PlanWriter {
     size_knobs();
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : m_.chain.inlined) line("compute_inline {}", p->name());
+    store_fixed_inputs();
     pack_columns();
     tile_output();
     tile_sum();
@@ -167,10 +169,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_matmul(const te::ComputeDag& dag, const target::Target& target) {
-  const auto m = match(dag);
-  if (!m) return std::nullopt;
-  return Writer(*m, target).run();
+std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges) {
+  const auto m = match(initial.dag());
+  if (!m || !may_be_plain(edges, m->chain.final->output)) return std::nullopt;
+  return Writer(*m, initial, edges).run();
 }
 
 }  // namespace tenon::templates

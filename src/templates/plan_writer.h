@@ -1,26 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Plan written line by line.
+// A Plan written line by line, and the state that the lines so far lead to: a template may look at the loops that its
+// layout steps left. Knobs have their values before the line that uses them. After a refused line the state stands
+// still; choose() says why the plan was passed over.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <string>
 #include <utility>
 
+#include "templates/edges.h"
 #include "templates/template.h"
 
 namespace tenon::templates {
 
 class PlanWriter {
  public:
+  PlanWriter(const schedule::State& initial, const Edges& edges) : state_(initial), edges_(edges) {}
+
+  // One step, or several with line ends between.
   template <class... Args>
   void line(fmt::format_string<Args...> text, Args&&... args) {
-    plan_.text += fmt::format(text, std::forward<Args>(args)...) + "\n";
+    write(fmt::format(text, std::forward<Args>(args)...));
   }
+  // Layout steps that take a tensor from its plain order to `l`.
+  void store(const std::string& tensor, const layout::Layout& l);
+  // The layouts asked for the inputs that are not in `done`; constants stay the template's.
+  void store_fixed_inputs(const std::vector<std::string>& done = {});
+
   Knobs& knobs() { return plan_.knobs; }
+  void set_flexible() { plan_.flexible = true; }
   Plan take() { return std::move(plan_); }
 
+  const Edges& edges() const { return edges_; }
+  const te::ComputeDag& dag() const { return state_.dag(); }
+  const target::Target& target() const { return state_.target(); }
+  const schedule::State& state() const { return state_; }
+  // How a stage is computed after the lines so far: over storage dimensions, inlined stages inside.
+  const te::ComputeOp& now(const std::string& stage) const;
+  bool refused() const { return refused_; }
+
  private:
+  void write(const std::string& lines);
+
   Plan plan_;
+  schedule::State state_;
+  const Edges& edges_;
+  bool refused_ = false;
 };
 
 }  // namespace tenon::templates

@@ -7,7 +7,9 @@
 
 namespace tenon::templates {
 
-std::optional<Plan> plan_reduce_all(const te::ComputeDag& dag, const target::Target& t) {
+std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Edges& edges) {
+  const te::ComputeDag& dag = initial.dag();
+  const target::Target& t = initial.target();
   const auto chain = find_chain(dag);
   if (!chain) return std::nullopt;
   const te::ComputeOp& op = *chain->anchor;
@@ -17,13 +19,15 @@ std::optional<Plan> plan_reduce_all(const te::ComputeDag& dag, const target::Tar
   for (const te::Axis& a : op.reduce_axes) length *= a.extent;
   const int64_t v = t.lanes(op.output.dtype().bytes());
   if (v < 2 || outputs > 16 || length < 64 * v) return std::nullopt;
+  if (!may_be_plain(edges, dag.outputs[0])) return std::nullopt;
   const int64_t lanes = std::min<int64_t>(64, 4 * v);
-  PlanWriter p;
+  PlanWriter p(initial, edges);
   const bool parallel = length >= 1 << 14;
   p.knobs() = {{"chunks", parallel ? t.cores : 1}, {"v", v}, {"uv", lanes}};
   for (const te::ComputeOp* i : chain->inlined) {
     if (i != &op) p.line("compute_inline {}", i->name());
   }
+  p.store_fixed_inputs();
   const std::string s = op.name();
   std::vector<std::string> names;
   std::string k;

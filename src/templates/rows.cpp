@@ -47,11 +47,16 @@ bool match(const te::ComputeDag& dag, size_t* outer) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const te::ComputeDag& dag, const target::Target& t, size_t outer)
-      : dag_(dag), t_(t), outer_(outer), last_(*dag.producer(dag.outputs[0])) {}
+  Writer(const schedule::State& initial, const Edges& edges, size_t outer)
+      : PlanWriter(initial, edges),
+        dag_(initial.dag()),
+        t_(initial.target()),
+        outer_(outer),
+        last_(*dag_.producer(dag_.outputs[0])) {}
 
   Plan run() {
     pairs_ = takes_pairs();
+    store_fixed_inputs();
     for (const te::OpRef& op : dag_.ops) {
       if (op->is_reduction()) reduce(*op);
     }
@@ -157,13 +162,14 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_rows(const te::ComputeDag& dag, const target::Target& target) {
+std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges) {
+  const te::ComputeDag& dag = initial.dag();
   size_t outer = 0;
-  if (!match(dag, &outer)) return std::nullopt;
+  if (!match(dag, &outer) || !may_be_plain(edges, dag.outputs[0])) return std::nullopt;
   int64_t rows = 1;
   for (size_t d = 0; d < outer; ++d) rows *= dag.producer(dag.outputs[0])->axes[d].extent;
-  if (rows < target.cores) return std::nullopt;
-  return Writer(dag, target, outer).run();
+  if (rows < initial.target().cores) return std::nullopt;
+  return Writer(initial, edges, outer).run();
 }
 
 }  // namespace tenon::templates

@@ -18,16 +18,25 @@ namespace tenon::templates {
 
 using Knobs = std::map<std::string, int64_t>;
 
+// How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
+struct Edges {
+  // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.
+  std::map<std::string, layout::Layout> fixed;
+  // May ask for non-constant inputs stored with a border of zeros; false inside a network.
+  bool borders = true;
+};
+
 struct Plan {
-  std::string text;  // a trace with $knobs
-  Knobs knobs;       // their values for this dag and target
+  std::string text;       // a trace with $knobs
+  Knobs knobs;            // their values for this dag and target
+  bool flexible = false;  // see Choice
 };
 
 struct Template {
   std::string_view name;
   std::string_view what;
-  // Nothing if the dag is not of this family.
-  std::optional<Plan> (*plan)(const te::ComputeDag& dag, const target::Target& target);
+  // Nothing if the dag is not of this family, or if the family cannot store its edges as asked.
+  std::optional<Plan> (*plan)(const schedule::State& initial, const Edges& edges);
 };
 
 // From the most special to the one that fits every dag.
@@ -40,10 +49,14 @@ struct Choice {
   std::string_view name;  // of the template
   Plan plan;
   schedule::Trace trace;
+  std::map<std::string, layout::Layout>
+      edges;              // of every input and output, as the program has them
+  bool flexible = false;  // takes any layout of its edges at about the same speed
   std::vector<std::string>
       passed_over;  // "conv: why its program was refused", for families that fit before it
 };
-// The first template that fits and whose program the target accepts.
-Choice choose(const schedule::State& initial);
+// The first template that fits, stores every fixed tensor as asked (layout::same_storage), and whose program the target
+// accepts. The last template takes every layout that layout steps can make of an output.
+Choice choose(const schedule::State& initial, const Edges& edges = {});
 
 }  // namespace tenon::templates

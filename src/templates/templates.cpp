@@ -51,15 +51,38 @@ std::string fill(const std::string& text, const Knobs& knobs) {
 
 namespace {
 
-// Empty if the target accepts the plan's program; otherwise why not.
-std::string try_plan(const Plan& plan, const schedule::State& initial, schedule::Trace* trace) {
+using Layouts = std::map<std::string, layout::Layout>;
+
+Layouts layouts_of(const schedule::State& s) {
+  Layouts out;
+  for (const te::Input& in : s.dag().inputs)
+    out[in.tensor.name()] = s.stage(s.find(in.tensor.name())).layout;
+  for (const te::Tensor& t : s.dag().outputs) out[t.name()] = s.stage(s.find(t.name())).layout;
+  return out;
+}
+
+// Why the program does not store its edges as asked; empty if it does.
+std::string misplaced(const Layouts& have, const Edges& edges) {
+  for (const auto& [name, wanted] : edges.fixed) {
+    const auto it = have.find(name);
+    if (it == have.end() || !layout::same_storage(it->second, wanted))
+      return name + " would be stored in another way";
+  }
+  return "";
+}
+
+// Empty if the target accepts the plan's program and its edges are as asked; otherwise why not.
+std::string try_plan(const Plan& plan, const schedule::State& initial, const Edges& edges,
+                     Choice* choice) {
   try {
-    *trace = schedule::parse_trace(fill(plan.text, plan.knobs), initial, "template");
+    choice->trace = schedule::parse_trace(fill(plan.text, plan.knobs), initial, "template");
   } catch (const UserError& e) {
     return e.what();  // a shape that this family does not take; the next template does
   }
-  const auto state = schedule::replay(initial, *trace);
+  const auto state = schedule::replay(initial, choice->trace);
   if (!state) return schedule::render_illegal(initial, state.illegal());
+  choice->edges = layouts_of(*state);
+  if (std::string why = misplaced(choice->edges, edges); !why.empty()) return why;
   const auto bounds = schedule::infer_bounds(*state);
   if (!bounds) return schedule::render_illegal(*state, bounds.illegal());
   const auto fits = schedule::check_program(*state, *bounds);
@@ -68,20 +91,23 @@ std::string try_plan(const Plan& plan, const schedule::State& initial, schedule:
 
 }  // namespace
 
-Choice choose(const schedule::State& initial) {
+Choice choose(const schedule::State& initial, const Edges& edges) {
   Choice choice;
   for (const Template& t : kTemplates) {
-    auto plan = t.plan(initial.dag(), initial.target());
+    auto plan = t.plan(initial, edges);
     if (!plan) continue;
-    const std::string why = try_plan(*plan, initial, &choice.trace);
+    const std::string why = try_plan(*plan, initial, edges, &choice);
     if (why.empty()) {
       choice.name = t.name;
+      choice.flexible = plan->flexible;
       choice.plan = std::move(*plan);
       return choice;
     }
     choice.passed_over.push_back(std::string(t.name) + ": " + why);
   }
-  throw InternalError("no template fits");
+  std::string reasons;
+  for (const std::string& s : choice.passed_over) reasons += "\n" + s;
+  throw InternalError("no template fits" + reasons);
 }
 
 }  // namespace tenon::templates

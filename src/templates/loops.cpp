@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/loops.h"
+
+#include "te/access.h"
+#include "templates/anchor.h"
+
+namespace tenon::templates {
+
+namespace {
+
+constexpr int64_t kMinWork = 256;  // vectors
+
+// The axis along which an operand is contiguous while the last one strides through it: square tiles keep both in cache.
+std::optional<size_t> transposed_axis(const te::ComputeOp& op,
+                                      const std::vector<te::Access>& accesses) {
+  for (const te::Access& a : accesses) {
+    const size_t last = op.axes.size() - 1;
+    if (!a.affine || a.strides[last] <= 1) continue;
+    for (size_t d = 0; d < last; ++d) {
+      if (a.strides[d] == 1 && op.axes[d].extent > 1) return d;
+    }
+  }
+  return std::nullopt;
+}
+
+// Loops d and d+1 may be one when every access moves through memory as through one long dimension, or not at all.
+bool joins(const te::ComputeOp& op, const std::vector<te::Access>& accesses, size_t d) {
+  for (const te::Access& a : accesses) {
+    if (!a.affine || a.strides[d] != a.strides[d + 1] * op.axes[d + 1].extent) return false;
+  }
+  return true;
+}
+
+std::string joined(const std::vector<NamedLoop>& loops) {
+  std::string out;
+  for (const NamedLoop& l : loops) out += (out.empty() ? "" : "@") + l.name;
+  return out;
+}
+
+std::vector<std::string> names(const std::vector<NamedLoop>& loops) {
+  std::vector<std::string> out;
+  for (const NamedLoop& l : loops) out.push_back(l.name);
+  return out;
+}
+
+// One loop where several join.
+std::vector<NamedLoop> join_loops(PlanWriter& p, const std::string& stage, const te::ComputeOp& op,
+                                  const std::vector<te::Access>& accesses) {
+  std::vector<NamedLoop> out;
+  size_t d = 0;
+  while (d < op.axes.size()) {
+    std::vector<NamedLoop> run{{op.axes[d].var.name(), op.axes[d].extent}};
+    int64_t extent = op.axes[d].extent;
+    for (; d + 1 < op.axes.size() && joins(op, accesses, d); ++d) {
+      run.push_back({op.axes[d + 1].var.name(), op.axes[d + 1].extent});
+      extent *= op.axes[d + 1].extent;
+    }
+    ++d;
+    if (run.size() > 1) p.line("fuse {} [{}]", stage, comma(names(run)));
+    out.push_back({joined(run), extent});
+  }
+  return out;
+}
+
+// Lanes for a loop of this extent; 1 if it is too short.
+int64_t lanes_for(int64_t extent, int64_t full) {
+  int64_t v = full;
+  while (v > extent) v /= 2;
+  return std::max<int64_t>(v, 1);
+}
+
+}  // namespace
+
+void deal_out(PlanWriter& p, const std::string& stage, const std::vector<NamedLoop>& loops,
+              int64_t work) {
+  const int cores = p.target().cores;
+  if (cores < 2 || work < kMinWork) return;
+  std::vector<NamedLoop> taken;
+  int64_t pieces = 1;
+  for (const NamedLoop& l : loops) {
+    if (balance(pieces, cores) >= 0.9) break;
+    taken.push_back(l);
+    pieces *= l.extent;
+  }
+  if (pieces < 2) return;
+  if (taken.size() > 1) p.line("fuse {} [{}]", stage, comma(names(taken)));
+  p.line("parallel {} {}", stage, joined(taken));
+}
+
+void loop_over_storage(PlanWriter& p, const std::string& stage) {
+  if (p.refused()) return;
+  const te::ComputeOp op = p.now(stage);
+  if (op.axes.empty()) return;
+  const auto accesses = te::accesses(op);
+  std::vector<NamedLoop> loops = join_loops(p, stage, op, accesses);
+  NamedLoop inner = loops.back();
+  loops.pop_back();
+  const int64_t full = std::min<int64_t>(p.target().lanes(op.output.dtype().bytes()), 64);
+  const int64_t v = lanes_for(inner.extent, full);
+  int64_t work = arith::ceil_div(inner.extent, v);
+  for (const NamedLoop& l : loops) work *= l.extent;
+  if (v < 2) return deal_out(p, stage, loops, work);
+  p.knobs()["v"] = v;
+  // A long single loop is dealt out in blocks that one core walks through on its own.
+  if (loops.empty() && inner.extent >= 16 * kMinWork) {
+    p.knobs()["block"] = kMinWork;
+    p.line("split {} {} [$block, $v]\nvectorize {} {}.2", stage, inner.name, stage, inner.name);
+    return deal_out(p, stage, {{inner.name + ".0", arith::ceil_div(work, kMinWork)}}, work);
+  }
+  p.line("split {} {} [$v]\nvectorize {} {}.1", stage, inner.name, stage, inner.name);
+  const auto across = transposed_axis(op, accesses);
+  size_t at = 0;  // of the joined loop that holds the axis
+  for (; across && at < loops.size(); ++at) {
+    if (loops[at].name == op.axes[*across].var.name()) break;
+  }
+  if (across && at < loops.size()) {
+    NamedLoop& other = loops[at];
+    p.line("split {} {} [$v]", stage, other.name);
+    std::vector<NamedLoop> order;
+    for (size_t d = 0; d < loops.size(); ++d) {
+      if (d != at) order.push_back(loops[d]);
+    }
+    order.push_back({other.name + ".0", arith::ceil_div(other.extent, v)});
+    order.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
+    p.line("reorder {} [{}, {}.1, {}.1]", stage, comma(names(order)), other.name, inner.name);
+    return deal_out(p, stage, order, work);
+  }
+  loops.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
+  deal_out(p, stage, loops, work);
+}
+
+}  // namespace tenon::templates

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/plan_writer.h"
+
+#include <algorithm>
+
+#include "templates/anchor.h"
+
+namespace tenon::templates {
+
+void PlanWriter::write(const std::string& lines) {
+  plan_.text += lines + "\n";
+  size_t start = 0;
+  while (start < lines.size() && !refused_) {
+    const size_t end = std::min(lines.find('\n', start), lines.size());
+    const std::string line = fill(lines.substr(start, end - start), plan_.knobs);
+    start = end + 1;
+    try {
+      const schedule::Step step = schedule::parse_step(line, state_);
+      refused_ = !schedule::check(step, state_);
+      if (!refused_) schedule::apply(step, state_);
+    } catch (const UserError&) {
+      refused_ = true;  // a loop that this shape does not have
+    }
+  }
+}
+
+void PlanWriter::store(const std::string& tensor, const layout::Layout& l) {
+  for (const layout::LayoutStep& s : l.steps()) {
+    std::vector<std::string> args;
+    for (const int64_t a : s.args) args.push_back(std::to_string(a));
+    switch (s.op) {
+      case layout::LayoutOp::kSplit:
+        line("layout_split {} {} [{}]", tensor, s.dim, comma(args));
+        break;
+      case layout::LayoutOp::kReorder:
+        line("layout_reorder {} [{}]", tensor, comma(args));
+        break;
+      case layout::LayoutOp::kFuse:
+        line("layout_fuse {} {} {}", tensor, s.dim, s.args[0]);
+        break;
+      case layout::LayoutOp::kPad:
+        line("layout_pad {} {} {} {}", tensor, s.dim, s.args[0], s.args[1]);
+        break;
+      case layout::LayoutOp::kUnfold:
+        line("layout_unfold {} {} {} {}", tensor, s.dim, s.args[0], s.args[1]);
+        break;
+      case layout::LayoutOp::kStoreAt:
+        break;  // room in another tensor's buffer, which no edge of a task has
+    }
+  }
+}
+
+void PlanWriter::store_fixed_inputs(const std::vector<std::string>& done) {
+  for (const te::Input& in : dag().inputs) {
+    const auto it = edges_.fixed.find(in.tensor.name());
+    if (it == edges_.fixed.end()) continue;
+    if (std::find(done.begin(), done.end(), in.tensor.name()) == done.end())
+      store(in.tensor.name(), it->second);
+  }
+}
+
+const te::ComputeOp& PlanWriter::now(const std::string& stage) const {
+  const schedule::StageId id = state_.find(stage);
+  TENON_CHECK(id >= 0 && !state_.stage(id).is_input()) << "no computed stage " << stage;
+  return *state_.stage(id).op;
+}
+
+}  // namespace tenon::templates

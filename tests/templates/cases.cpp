@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/cases.h"
+
+#include "te/ops.h"
+#include "te/text.h"
+
+namespace tenon::templates {
+namespace {
+
+te::ComputeDag conv_dag(std::vector<int64_t> x, std::vector<int64_t> w, te::ConvParams p,
+                        bool epilogue) {
+  te::Builder b;
+  const auto in = b.input("X", ir::kF32, x);
+  const auto weights = b.constant("W", ir::kF32, w);
+  auto y = te::conv(b, "Y", in, weights, p);
+  if (epilogue) y = te::relu(b, "R", y);
+  b.output(y);
+  return b.finish();
+}
+
+// Convolution, bias, residual, ReLU.
+te::ComputeDag residual_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, 8, 9, 7});
+  const auto w = b.constant("W", ir::kF32, {24, 8, 3, 3});
+  const auto bias = b.constant("B", ir::kF32, {24, 1, 1});
+  const auto r = b.input("R", ir::kF32, {1, 24, 9, 7});
+  const auto y = te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1});
+  const auto z = te::elementwise(b, "Z", {y, bias, r}, [](auto v) { return v[0] + v[1] + v[2]; });
+  b.output(te::relu(b, "O", z));
+  return b.finish();
+}
+
+te::ComputeDag matmul_dag(int64_t m, int64_t n, int64_t k, bool constant, bool ta, bool tb) {
+  te::Builder b;
+  const auto a =
+      b.input("A", ir::kF32, ta ? std::vector<int64_t>{k, m} : std::vector<int64_t>{m, k});
+  const std::vector<int64_t> shape = tb ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n};
+  const auto w = constant ? b.constant("B", ir::kF32, shape) : b.input("B", ir::kF32, shape);
+  b.output(te::matmul(b, "C", a, w, ta, tb));
+  return b.finish();
+}
+
+template <class Fn>
+te::ComputeDag unary_dag(std::vector<int64_t> shape, Fn&& fn) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, std::move(shape));
+  b.output(fn(b, x));
+  return b.finish();
+}
+
+te::ComputeDag layer_norm_dag(int64_t rows, int64_t n) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {rows, n});
+  const auto g = b.constant("G", ir::kF32, {n});
+  const auto h = b.constant("H", ir::kF32, {n});
+  b.output(te::layer_norm(b, "Y", x, g, h, 1e-5));
+  return b.finish();
+}
+
+te::ComputeDag depthwise_dag(int64_t c, int64_t h, int64_t w, int64_t stride) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, c, h, w});
+  const auto k = b.constant("W", ir::kF32, {c, 1, 3, 3});
+  b.output(te::depthwise_conv2d(b, "Y", x, k, {{stride, stride}, {1, 1}, {1, 1}, {}, 1}));
+  return b.finish();
+}
+
+te::ComputeDag capsule_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, 5, 6, 3, 4, 4});
+  const auto w = b.constant("W", ir::kF32, {3, 3, 3, 4, 4, 18});
+  b.output(te::capsule_conv2d(b, "Y", x, w, {{2, 2}, {1, 1}, {1, 1}, {}, 1}));
+  return b.finish();
+}
+
+te::ComputeDag transpose_dag(int64_t c, int64_t k, int64_t h, int64_t stride, int64_t kernel) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, c, h, h});
+  const auto w = b.constant("W", ir::kF32, {c, k, kernel, kernel});
+  b.output(te::conv_transpose(b, "Y", x, w, {{stride, stride}, {1, 1}, {1, 1}, {}, 1}));
+  return b.finish();
+}
+
+}  // namespace
+
+std::vector<Case> cases() {
+  using te::ConvParams;
+  const ConvParams same{{1, 1}, {1, 1}, {1, 1}, {}, 1};
+  const ConvParams half{{2, 2}, {1, 1}, {1, 1}, {}, 1};
+  return {
+      {"conv", "conv3x3",
+       [=] {
+         return conv_dag({1, 16, 7, 7}, {32, 16, 3, 3}, same, false);
+       }},
+      {"conv", "conv3x3_relu",
+       [=] {
+         return conv_dag({1, 16, 5, 9}, {32, 16, 3, 3}, same, true);
+       }},
+      {"conv", "conv3x3_odd",
+       [=] {
+         return conv_dag({2, 5, 7, 11}, {19, 5, 3, 3}, same, true);
+       }},
+      {"conv", "conv3x3_s2",
+       [=] {
+         return conv_dag({1, 8, 13, 15}, {24, 8, 3, 3}, half, false);
+       }},
+      {"conv", "stem",
+       [=] {
+         return conv_dag({1, 3, 17, 17}, {32, 3, 7, 7}, {{2, 2}, {3, 3}, {3, 3}, {}, 1}, false);
+       }},
+      {"conv", "pointwise",
+       [=] {
+         return conv_dag({1, 20, 7, 7}, {40, 20, 1, 1}, {}, true);
+       }},
+      {"conv", "conv1d",
+       [=] {
+         return conv_dag({1, 8, 23}, {16, 8, 5}, {{2}, {2}, {1}, {}, 1}, false);
+       }},
+      {"conv", "conv3d",
+       [=] {
+         return conv_dag({1, 4, 5, 5, 6}, {16, 4, 3, 3, 3},
+                         {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, 1}, false);
+       }},
+      {"conv", "dilated",
+       [=] {
+         return conv_dag({1, 8, 9, 9}, {16, 8, 3, 3}, {{1, 1}, {2, 2}, {2, 2}, {2, 2}, 1}, false);
+       }},
+      {"conv", "residual", [=] { return residual_dag(); }},
+      {"conv", "grouped",
+       [=] {
+         return conv_dag({1, 8, 6, 6}, {24, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
+       }},
+      {"conv", "grouped_pointwise",
+       [=] {
+         return conv_dag({1, 12, 5, 5}, {48, 4, 1, 1}, {{}, {}, {}, {}, 3}, true);
+       }},
+      {"plain", "small_groups",
+       [=] {
+         return conv_dag({1, 8, 6, 6}, {6, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false);
+       }},
+      {"depthwise", "depthwise", [=] { return depthwise_dag(32, 7, 7, 1); }},
+      {"depthwise", "depthwise_odd", [=] { return depthwise_dag(19, 8, 9, 2); }},
+      {"conv_transpose", "transposed", [=] { return transpose_dag(16, 32, 4, 2, 4); }},
+      {"conv_transpose", "transposed_odd", [=] { return transpose_dag(6, 3, 5, 2, 3); }},
+      {"matmul", "matmul", [=] { return matmul_dag(33, 64, 20, true, false, false); }},
+      {"matmul", "matmul_plain", [=] { return matmul_dag(17, 48, 19, false, false, false); }},
+      {"matmul", "matmul_odd", [=] { return matmul_dag(13, 37, 11, false, false, true); }},
+      {"matmul", "matmul_ta", [=] { return matmul_dag(7, 33, 5, true, true, false); }},
+      {"matmul", "matvec", [=] { return matmul_dag(1, 35, 9, true, false, false); }},
+      {"contraction", "capsule", [=] { return capsule_dag(); }},
+      {"rows", "softmax",
+       [=] {
+         return unary_dag({5, 7, 50}, [](te::Builder& b, const te::Tensor& x) {
+           return te::softmax(b, "Y", x);
+         });
+       }},
+      {"rows", "layer_norm", [=] { return layer_norm_dag(9, 67); }},
+      {"rows", "row_sum",
+       [=] {
+         return unary_dag({37, 300}, [](te::Builder& b, const te::Tensor& x) {
+           return te::reduce_dims(b, "Y", x, ir::BinaryOp::kAdd, {1}, false);
+         });
+       }},
+      {"", "fewer_axes_than_the_sum",
+       [=] {
+         return te::parse(
+             "input X: f32[4, 5, 6]\nS[i: 4, j: 5] = sum(k: 6) X[i, j, k]\nY[i: 4] = S[i, 2] + "
+             "1.0\noutput Y\n");
+       }},
+      {"reduce_all", "norm2",
+       [=] {
+         return unary_dag({1, 61, 67},
+                          [](te::Builder& b, const te::Tensor& x) { return te::norm2(b, "Y", x); });
+       }},
+      {"elementwise", "gelu",
+       [=] {
+         return unary_dag({5, 83},
+                          [](te::Builder& b, const te::Tensor& x) { return te::gelu(b, "Y", x); });
+       }},
+      {"elementwise", "transpose",
+       [=] {
+         return unary_dag({5, 7, 33}, [](te::Builder& b, const te::Tensor& x) {
+           return te::transpose(b, "Y", x, {2, 0, 1});
+         });
+       }},
+      {"elementwise", "transpose2d",
+       [=] {
+         return unary_dag({37, 21}, [](te::Builder& b, const te::Tensor& x) {
+           return te::transpose(b, "Y", x, {1, 0});
+         });
+       }},
+      {"plain", "max_pool",
+       [=] {
+         return unary_dag({1, 3, 21, 37}, [](te::Builder& b, const te::Tensor& x) {
+           return te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 1});
+         });
+       }},
+  };
+}
+
+}  // namespace tenon::templates

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tasks inside a network: the layouts of their edges are decided outside, nothing is stored with a border, and what lies
+// in the rounding of blocks is garbage.
+#include "templates/edges.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "fuzz/random_dag.h"
+#include "fuzz/run_program.h"
+#include "lower/lower.h"
+#include "templates/cases.h"
+
+namespace tenon::templates {
+namespace {
+
+// How one test stores the tensors of rank 3 and more; others are plain. 0: free, -1: channels last.
+struct Storing {
+  std::string name;
+  int64_t inputs, outputs;
+};
+
+const Storing kStorings[] = {{"free", 0, 0},      {"plain", 1, 1},   {"by16", 16, 16},
+                             {"by8", 8, 8},       {"by4", 4, 4},     {"to_plain", 16, 1},
+                             {"to_16", 1, 16},    {"to_free", 8, 0}, {"last", -1, -1},
+                             {"from_free", 0, 16}};
+
+Edges edges_for(const te::ComputeDag& dag, const Storing& s) {
+  Edges e;
+  e.borders = false;
+  const auto fix = [&](const te::Tensor& t, int64_t block) {
+    if (block == 0) return;
+    const int64_t channels = t.rank() < 3 ? 1 : t.shape()[1];
+    int64_t b = block < 0 ? channels : block;
+    while (b > 1 && b > 3 * channels) b /= 2;  // layouts may not grow much
+    if (channels == 1) b = 1;
+    e.fixed[t.name()] = blocked(t.shape(), b);
+  };
+  for (const te::Input& in : dag.inputs) {
+    if (!in.constant) fix(in.tensor, s.inputs);
+  }
+  for (const te::Tensor& t : dag.outputs) fix(t, s.outputs);
+  return e;
+}
+
+class EdgesTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(EdgesTest, AreStoredAsAsked) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(*dag, rng);
+  const auto expected = te::evaluate(*dag, inputs);
+  for (const Storing& storing : kStorings) {
+    const Edges edges = edges_for(*dag, storing);
+    for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
+      SCOPED_TRACE(storing.name + " " + name);
+      auto target = std::make_shared<target::Target>(target::parse_target(name));
+      target->cores = 2;
+      const schedule::State initial(dag, target);
+      const Choice choice = choose(initial, edges);
+      for (const auto& [tensor, l] : edges.fixed) {
+        ASSERT_TRUE(choice.edges.contains(tensor));
+        EXPECT_TRUE(layout::same_storage(choice.edges.at(tensor), l)) << tensor;
+      }
+      EXPECT_EQ(choice.edges.size(), dag->inputs.size() + dag->outputs.size());
+      const auto state = schedule::replay(initial, choice.trace);
+      ASSERT_TRUE(state);
+      for (const te::Input& in : dag->inputs) {
+        if (in.constant) continue;
+        for (const auto& step : choice.edges.at(in.tensor.name()).steps())
+          EXPECT_NE(step.op, layout::LayoutOp::kPad) << in.tensor.name();
+      }
+      std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+      if (target::runs_here(*target))
+        compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+      const auto outcome = fuzz::check_program(*state, inputs, expected, compiler.get());
+      EXPECT_FALSE(outcome.refused);
+      ASSERT_EQ(outcome.problem, "") << choice.name << "\n"
+                                     << schedule::to_text(choice.trace, initial);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, EdgesTest, ::testing::ValuesIn(cases()),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace tenon::templates
