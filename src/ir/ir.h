@@ -373,6 +373,9 @@ struct Function {
   std::vector<Buffer> params;
   size_t num_inputs = 0;
   Stmt body;
+  // The input whose memory the first output may be; -1: none. Right when every element of that input is read
+  // before, and not after, the element of the output at the same place is written.
+  int32_t in_place = -1;
 };
 
 }  // namespace tenon::ir

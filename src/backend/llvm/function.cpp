@@ -111,7 +111,7 @@ void Emitter::bind_params(Value* params) {
     Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), params, i);
     const int64_t bytes = buffer->elements() * buffer.dtype().bytes();
     buffers_[buffer.get()].base = load_pointer(at, bytes, buffer.name());
-    buffers_[buffer.get()].read_only = i < f_.num_inputs;
+    buffers_[buffer.get()].read_only = i < f_.num_inputs && static_cast<int32_t>(i) != f_.in_place;
     buffers_[buffer.get()].streamed = i >= f_.num_inputs && is_streamed(buffer);
   }
 }
@@ -146,10 +146,14 @@ void Emitter::make_scopes() {
     const auto it = plan_.places.find(b.get());
     return it == plan_.places.end() ? &param : &it->second;
   };
+  const auto in_place = [&](size_t a, size_t b) {
+    return f_.in_place >= 0 && std::min(a, b) == static_cast<size_t>(f_.in_place) &&
+           std::max(a, b) == f_.num_inputs;
+  };
   for (size_t i = 0; i < all.size(); ++i) {
     std::vector<llvm::Metadata*> others;
     for (size_t k = 0; k < all.size(); ++k) {
-      if (k != i && !share_space(*place(all[i]), *place(all[k]))) {
+      if (k != i && !in_place(i, k) && !share_space(*place(all[i]), *place(all[k]))) {
         others.push_back(scopes[k]);
       }
     }

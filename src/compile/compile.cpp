@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/compile.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "compile/evaluator.h"
+#include "compile/kernels.h"
+#include "compile/layouts.h"
+#include "graph/memory.h"
+#include "graph/partition.h"
+#include "graph/passes.h"
+
+namespace tenon::compile {
+namespace {
+
+using artifact::Param;
+using artifact::Place;
+using graph::ValueId;
+
+int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+int64_t stored_bytes(const graph::Graph& g, const Slot& s) {
+  int64_t n = g.value(s.value).dtype.bytes();
+  for (const int64_t e : s.layout.storage_shape()) n *= e;
+  return n;
+}
+
+// Where each slot lies: given by the caller, or a place in the arena for as long as it is needed.
+class Places {
+ public:
+  Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan)
+      : g_(g), plan_(plan) {
+    params_.resize(plan.slots.size());
+    std::vector<char> placed(plan.slots.size(), 0);
+    for (size_t s = 0; s < plan.slots.size(); ++s) {
+      params_[s].bytes = stored_bytes(g, plan.slots[s]);
+      placed[s] = give_to_caller(p, s) ? 1 : 0;
+    }
+    place_rest(placed);
+  }
+
+  Param of(int32_t slot) const { return params_[static_cast<size_t>(slot)]; }
+  int64_t arena_bytes() const { return arena_bytes_; }
+
+ private:
+  bool is_plain(const Slot& s) const {
+    return layout::same_storage(s.layout, layout::Layout(g_.value(s.value).shape));
+  }
+
+  bool give_to_caller(const graph::Partition& p, size_t slot) {
+    const Slot& s = plan_.slots[slot];
+    if (!is_plain(s)) return false;
+    for (size_t i = 0; i < g_.inputs.size(); ++i) {
+      if (g_.inputs[i] != s.value) continue;
+      params_[slot].place = Place::kInput;
+      params_[slot].index = static_cast<int32_t>(i);
+      return true;
+    }
+    for (size_t i = 0; i < g_.outputs.size(); ++i) {
+      if (p.view_of[static_cast<size_t>(g_.outputs[i])] != s.value) continue;
+      params_[slot].place = Place::kOutput;
+      params_[slot].index = static_cast<int32_t>(i);
+      return true;
+    }
+    return false;
+  }
+
+  void place_rest(const std::vector<char>& placed) {
+    std::vector<graph::Lifetime> lives(plan_.slots.size());
+    std::vector<char> seen(plan_.slots.size(), 0);
+    const auto touch = [&](int32_t slot, size_t step) {
+      if (slot < 0) return;
+      graph::Lifetime& l = lives[static_cast<size_t>(slot)];
+      if (seen[static_cast<size_t>(slot)]++ == 0) l.first = static_cast<int32_t>(step);
+      l.last = static_cast<int32_t>(step);
+    };
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+      for (const int32_t s : plan_.calls[c].inputs) touch(s, c);
+      for (const int32_t s : plan_.calls[c].outputs) touch(s, c);
+    }
+    const std::vector<size_t> shared = share(placed, lives);
+    std::vector<graph::Lifetime> wanted;
+    std::vector<size_t> which;
+    for (size_t s = 0; s < lives.size(); ++s) {
+      if (placed[s] != 0 || seen[s] == 0 || shared[s] != s) continue;
+      lives[s].bytes = params_[s].bytes;
+      wanted.push_back(lives[s]);
+      which.push_back(s);
+    }
+    const graph::Placement where = graph::place(wanted);
+    for (size_t i = 0; i < which.size(); ++i) params_[which[i]].offset = where.offsets[i];
+    for (size_t s = 0; s < shared.size(); ++s) params_[s].offset = params_[shared[s]].offset;
+    arena_bytes_ = where.bytes;
+  }
+
+  // Element-wise outputs that take over the memory of an input that dies with them. Lifetimes are joined.
+  std::vector<size_t> share(const std::vector<char>& placed,
+                            std::vector<graph::Lifetime>& lives) const {
+    std::vector<size_t> owner(plan_.slots.size());
+    std::iota(owner.begin(), owner.end(), size_t{0});
+    for (size_t c = 0; c < plan_.calls.size(); ++c) {
+      const PlannedCall& call = plan_.calls[c];
+      if (call.in_place < 0) continue;
+      const auto in = static_cast<size_t>(call.inputs[static_cast<size_t>(call.in_place)]);
+      const auto out = static_cast<size_t>(call.outputs[0]);
+      const size_t from = owner[in];
+      if (placed[from] != 0 || placed[out] != 0 || lives[in].last != static_cast<int32_t>(c) ||
+          params_[from].bytes != params_[out].bytes)
+        continue;
+      owner[out] = from;
+      lives[from].last = std::max(lives[from].last, lives[out].last);
+    }
+    return owner;
+  }
+
+  const graph::Graph& g_;
+  const LayoutPlan& plan_;
+  std::vector<Param> params_;
+  int64_t arena_bytes_ = 0;
+};
+
+// Constants in the layouts that kernels read them in, each once.
+class Weights {
+ public:
+  Weights(const graph::Graph& g, artifact::Program& program) : g_(g), program_(program) {}
+
+  Param add(ValueId v, const layout::Layout& l) {
+    const auto key = std::pair(g_.value(v).data.get(), layout::to_string(l));
+    const auto [it, first] = known_.try_emplace(key);
+    if (first) {
+      it->second.place = Place::kWeights;
+      it->second.offset = program_.weights_bytes;
+      int64_t n = g_.value(v).dtype.bytes();
+      for (const int64_t e : l.storage_shape()) n *= e;
+      it->second.bytes = n;
+      program_.weights_bytes += aligned(n);
+      program_.weights.push_back({it->second.offset, nullptr});
+      jobs_.push_back({v, l});
+    }
+    return it->second;
+  }
+
+  void pack(int threads) {
+    for_each_parallel(jobs_.size(), threads, [&](size_t i) {
+      const auto& [v, l] = jobs_[i];
+      const graph::Data& data = g_.value(v).data;
+      program_.weights[i].data =
+          l.is_identity() ? data : std::make_shared<const ir::Array>(l.pack(*data));
+    });
+  }
+
+ private:
+  const graph::Graph& g_;
+  artifact::Program& program_;
+  std::map<std::pair<const ir::Array*, std::string>, Param> known_;
+  std::vector<std::pair<ValueId, layout::Layout>> jobs_;
+};
+
+artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,
+                           KernelSet set, const Options& options) {
+  artifact::Program program;
+  program.target = options.target;
+  for (const ValueId v : g.inputs) {
+    program.inputs.push_back({g.value(v).name, g.value(v).dtype, g.value(v).shape});
+  }
+  for (size_t i = 0; i < g.outputs.size(); ++i) {
+    const graph::Value& v = g.value(g.outputs[i]);
+    program.outputs.push_back({g.output_names[i], v.dtype, v.shape});
+  }
+  const Places places(g, p, plan);
+  program.arena_bytes = places.arena_bytes();
+  Weights weights(g, program);
+  for (size_t c = 0; c < plan.calls.size(); ++c) {
+    const PlannedCall& call = plan.calls[c];
+    const Scheduled& s = set.kernels[static_cast<size_t>(set.of_call[c])];
+    artifact::Step step{set.of_call[c], {}, call.nodes};
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      step.params.push_back(
+          call.inputs[i] >= 0
+              ? places.of(call.inputs[i])
+              : weights.add(call.constants[i], s.edges.at(call.dag->inputs[i].tensor.name())));
+    }
+    for (const int32_t slot : call.outputs) step.params.push_back(places.of(slot));
+    program.steps.push_back(std::move(step));
+  }
+  weights.pack(options.threads);
+  for (Scheduled& s : set.kernels) program.kernels.push_back(std::move(s.kernel));
+  return program;
+}
+
+}  // namespace
+
+std::string identifier(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  }
+  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0) out = "m_" + out;
+  return out;
+}
+
+artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {
+  const auto tell = [&](const char* phase) {
+    if (options.progress) options.progress(phase, 0, 0);
+  };
+  tell("optimize");
+  if (options.optimize) graph::optimize(g, {compiled_evaluator()});
+  graph::own_outputs(g);
+  g.compact();
+  tell("partition");
+  const graph::Partition p = graph::partition(g, {options.fuse});
+  tell("layouts");
+  const LayoutPlan plan = options.schedule ? plan_layouts(g, p, options.target) : plan_plain(g, p);
+  KernelSet kernels = make_kernels(plan, options);
+  tell("weights");
+  artifact::Program program = assemble(g, p, plan, std::move(kernels), options);
+  program.name = identifier(name);
+  return program;
+}
+
+}  // namespace tenon::compile

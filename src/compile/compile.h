@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a model graph to a program: optimise, cut into tasks, decide how tensors are stored, schedule and lower
+// every task, re-lay the weights, place every tensor in memory.
+//
+//   artifact::Program p = compile::compile(std::move(imported.graph), "resnet50", options);
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "artifact/program.h"
+#include "graph/graph.h"
+#include "target/target.h"
+
+namespace tenon::compile {
+
+// Schedules by Kernel::task, as a lock file holds them.
+using Schedules = std::map<std::string, std::string>;
+
+struct Options {
+  target::Target target;
+  bool optimize = true;  // false: the graph as it stands
+  bool fuse = true;      // false: a kernel per node
+  bool schedule =
+      true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
+  Schedules schedules;  // used where they have the task; templates otherwise
+  bool frozen = false;  // a task that `schedules` does not have is an error: MissingSchedule
+  int threads = 0;      // for compiling; 0: one per core
+  // What happens, for progress displays: phase, done, total.
+  std::function<void(const std::string& phase, size_t done, size_t total)> progress;
+};
+
+// --frozen needed a schedule that is not there.
+class MissingSchedule : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+artifact::Program compile(graph::Graph g, const std::string& name, const Options& options);
+
+// A C identifier out of any text: "model-7.onnx" -> "model_7_onnx".
+std::string identifier(const std::string& text);
+
+}  // namespace tenon::compile

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/evaluator.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backend/backend.h"
+#include "lower/lower.h"
+#include "schedule/trace.h"
+#include "templates/template.h"
+
+namespace tenon::compile {
+namespace {
+
+constexpr double kInterpretedPoints = 20'000;
+
+double points(const te::ComputeDag& dag) {
+  double total = 0;
+  for (const te::OpRef& op : dag.ops) {
+    double n = 1;
+    for (const te::Axis& a : op->axes) n *= static_cast<double>(a.extent);
+    for (const te::Axis& a : op->reduce_axes) n *= static_cast<double>(a.extent);
+    total += n;
+  }
+  return total;
+}
+
+// Memory at the alignment that kernels rely on.
+class Aligned {
+ public:
+  explicit Aligned(int64_t bytes)
+      : data_(std::aligned_alloc(64, static_cast<size_t>((bytes + 127) / 64 * 64))) {
+    TENON_CHECK(data_ != nullptr) << "no memory for " << bytes << " bytes";
+  }
+  Aligned(Aligned&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  Aligned& operator=(Aligned&&) = delete;
+  ~Aligned() { std::free(data_); }
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+};
+
+std::vector<ir::Array> run_compiled(const te::ComputeDag& dag, const target::Target& target,
+                                    const std::vector<ir::Array>& inputs) {
+  const schedule::State initial(std::make_shared<const te::ComputeDag>(dag),
+                                std::make_shared<const target::Target>(target));
+  const auto choice = templates::choose(initial, {{}, false});
+  const auto state = schedule::replay(initial, choice.trace);
+  TENON_CHECK(bool(state)) << "a chosen schedule was refused";
+  const auto f = lower::lower(*state);
+  TENON_CHECK(bool(f)) << "a chosen schedule does not lower";
+  const auto kernel = backend::llvm_cpu::jit(*f, target);
+  std::vector<Aligned> memory;
+  std::vector<void*> params;
+  const auto packed = lower::pack_inputs(*state, inputs);
+  std::vector<ir::Array> outputs = lower::make_outputs(*state);
+  for (const auto* group : {&packed, &std::as_const(outputs)}) {
+    for (const ir::Array& a : *group) {
+      memory.emplace_back(a.bytes());
+      std::memcpy(memory.back().data(), a.data(), static_cast<size_t>(a.bytes()));
+      params.push_back(memory.back().data());
+    }
+  }
+  const Aligned workspace(kernel->workspace_bytes());
+  const tenon_runtime* rt = tenon_runtime_create(1);
+  kernel->entry()(params.data(), workspace.data(), rt);
+  tenon_runtime_destroy(rt);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::memcpy(outputs[i].data(), memory[packed.size() + i].data(),
+                static_cast<size_t>(outputs[i].bytes()));
+  }
+  return lower::unpack_outputs(*state, outputs);
+}
+
+}  // namespace
+
+graph::Evaluator compiled_evaluator() {
+  return [target = target::host_target()](const te::ComputeDag& dag,
+                                          const std::vector<ir::Array>& inputs) {
+    return points(dag) <= kInterpretedPoints ? te::evaluate(dag, inputs)
+                                             : run_compiled(dag, target, inputs);
+  };
+}
+
+}  // namespace tenon::compile

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/kernels.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include "lower/lower.h"
+#include "schedule/trace.h"
+#include "support/hash.h"
+#include "te/text.h"
+#include "templates/template.h"
+
+namespace tenon::compile {
+
+void for_each_parallel(size_t n, int threads, const std::function<void(size_t)>& fn) {
+  if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  std::atomic<size_t> next{0};
+  std::mutex lock;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    for (size_t i = next++; i < n; i = next++) {
+      try {
+        fn(i);
+      } catch (...) {
+        const std::scoped_lock guard(lock);
+        if (!failure) failure = std::current_exception();
+        next = n;
+      }
+    }
+  };
+  std::vector<std::thread> pool;
+  for (int t = 1; t < threads && static_cast<size_t>(t) < n; ++t) pool.emplace_back(work);
+  work();
+  for (std::thread& t : pool) t.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+namespace {
+
+std::string edges_text(const std::map<std::string, layout::Layout>& edges) {
+  std::string text;
+  for (const auto& [name, l] : edges) {
+    if (!l.is_identity()) text += fmt::format("{}: {}\n", name, layout::to_string(l));
+  }
+  return text;
+}
+
+double bytes_moved(const te::ComputeDag& dag) {
+  double total = 0;
+  const auto add = [&](const te::Tensor& t) {
+    double n = static_cast<double>(t.dtype().bytes());
+    for (const int64_t e : t.shape()) n *= static_cast<double>(e);
+    total += n;
+  };
+  for (const te::Input& in : dag.inputs) add(in.tensor);
+  for (const te::Tensor& t : dag.outputs) add(t);
+  return total;
+}
+
+class Maker {
+ public:
+  explicit Maker(const Options& options)
+      : options_(options), target_(std::make_shared<const target::Target>(options.target)) {}
+
+  Scheduled make(const PlannedCall& c, const std::string& task) const {
+    const schedule::State initial(c.dag, target_);
+    Scheduled s;
+    s.kernel.task = task;
+    s.kernel.te = te::to_text(*c.dag);
+    s.kernel.edges = edges_text(c.edges);
+    s.kernel.flops = te::flops(*c.dag);
+    s.kernel.bytes = bytes_moved(*c.dag);
+    const schedule::Trace trace = trace_of(initial, c, task, s.kernel.origin);
+    s.kernel.trace = schedule::to_text(trace, initial);
+    const auto state = schedule::replay(initial, trace);
+    TENON_CHECK(bool(state)) << "a chosen schedule was refused: "
+                             << schedule::render_illegal(initial, state.illegal());
+    auto f = lower::lower(*state);
+    TENON_CHECK(bool(f)) << "a chosen schedule does not lower: "
+                         << schedule::render_illegal(*state, f.illegal());
+    s.kernel.function = std::move(f.value());
+    s.kernel.function.in_place = c.in_place;
+    s.edges = edges_of(*state);
+    return s;
+  }
+
+ private:
+  schedule::Trace trace_of(const schedule::State& initial, const PlannedCall& c,
+                           const std::string& task, std::string& origin) const {
+    const auto it = options_.schedules.find(task);
+    if (it != options_.schedules.end()) {
+      origin = "lock";
+      return schedule::parse_trace(it->second, initial, "lock file, task " + task);
+    }
+    if (options_.frozen) {
+      throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
+                            "the lock file was made for another model, target or version");
+    }
+    if (!options_.schedule) {
+      origin = "definition";
+      return {};
+    }
+    const templates::Choice choice = templates::choose(initial, {c.edges, false});
+    origin = fmt::format("template {}", choice.name);
+    return choice.trace;
+  }
+
+  static std::map<std::string, layout::Layout> edges_of(const schedule::State& s) {
+    std::map<std::string, layout::Layout> edges;
+    const te::ComputeDag& dag = s.dag();
+    for (size_t i = 0; i < dag.inputs.size(); ++i) {
+      const schedule::Stage& st = s.stage(static_cast<schedule::StageId>(i));
+      TENON_CHECK(st.stored_in < 0) << "store_at of " << dag.inputs[i].tensor.name();
+      edges.emplace(dag.inputs[i].tensor.name(), st.layout);
+    }
+    return edges;
+  }
+
+  const Options& options_;
+  std::shared_ptr<const target::Target> target_;
+};
+
+}  // namespace
+
+KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
+  KernelSet set;
+  std::map<std::string, int32_t> known;
+  std::vector<const PlannedCall*> distinct;
+  std::vector<std::string> tasks;
+  for (const PlannedCall& c : plan.calls) {
+    const std::string text = te::to_text(*c.dag) + edges_text(c.edges);
+    const std::string task = fmt::format("{:016x}", Hasher().add(text).value());
+    const auto [it, first] = known.emplace(task, static_cast<int32_t>(distinct.size()));
+    if (first) {
+      distinct.push_back(&c);
+      tasks.push_back(task);
+    }
+    set.of_call.push_back(it->second);
+  }
+  set.kernels.resize(distinct.size());
+  const Maker maker(options);
+  std::atomic<size_t> done{0};
+  std::mutex lock;
+  for_each_parallel(distinct.size(), options.threads, [&](size_t i) {
+    set.kernels[i] = maker.make(*distinct[i], tasks[i]);
+    set.kernels[i].kernel.name = fmt::format("k{}_{}", i, identifier(distinct[i]->dag->name));
+    set.kernels[i].kernel.function.name = set.kernels[i].kernel.name;
+    if (!options.progress) return;
+    const std::scoped_lock guard(lock);
+    options.progress("schedule", ++done, distinct.size());
+  });
+  return set;
+}
+
+}  // namespace tenon::compile

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// How every tensor between tasks is stored. Tasks with an opinion (convolutions, by their templates) get what they
+// wish; element-wise work and pooling follow their inputs; where two wishes meet a conversion is a step of its own.
+//
+//   conv -> relu -> conv -> global pool -> dense
+//     N C/16 H W 16 all the way to the pool; plain before the first and after the last
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/partition.h"
+#include "layout/layout.h"
+#include "target/target.h"
+
+namespace tenon::compile {
+
+// A value as it lies in memory. Two steps that name the same Slot share the memory.
+struct Slot {
+  graph::ValueId value = 0;  // never a view
+  layout::Layout layout;     // of the value's own shape
+};
+
+struct PlannedCall {
+  std::shared_ptr<const te::ComputeDag> dag;
+  std::string task;                             // key of the dag
+  std::vector<int32_t> inputs;                  // slots; -1 for a constant
+  std::vector<graph::ValueId> constants;        // the value of each constant input; -1 otherwise
+  std::vector<int32_t> outputs;                 // slots
+  std::map<std::string, layout::Layout> edges;  // of every tensor of the dag that is not constant
+  std::vector<std::string> nodes;
+  int32_t in_place = -1;  // the input whose memory the output may take over
+};
+
+struct LayoutPlan {
+  std::vector<Slot> slots;
+  std::vector<PlannedCall> calls;  // conversions among them
+};
+
+LayoutPlan plan_layouts(const graph::Graph& g, const graph::Partition& p,
+                        const target::Target& target);
+// Everything row-major.
+LayoutPlan plan_plain(const graph::Graph& g, const graph::Partition& p);
+
+}  // namespace tenon::compile

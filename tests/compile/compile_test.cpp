@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "compile/run.h"
+#include "graph/builder.h"
+#include "graph/random_graph.h"
+
+namespace tenon::compile {
+namespace {
+
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using Exprs = std::span<const ir::Expr>;
+
+Options host() {
+  Options o;
+  o.target = target::host_target();
+  return o;
+}
+
+TEST(Compile, RandomGraphsGiveTheAnswerOfTheInterpreter) {
+  const uint64_t seed = 100;
+  SCOPED_TRACE(seed);
+  for (uint64_t i = 0; i < 120; ++i) {
+    SCOPED_TRACE(i);
+    Rng rng(seed + i);
+    const Graph g = graph::random_graph(rng, 12);
+    const auto inputs = graph::random_inputs(rng, g);
+    const auto expected = graph::evaluate(g, inputs);
+    const artifact::Program p = compile(g, "random", host());
+    const graph::Difference d =
+        graph::compare(expected, run(p, inputs, 1 + static_cast<int>(i % 2)));
+    ASSERT_LT(d.error, 1e-5) << d.where << "\n" << graph::to_string(g);
+  }
+}
+
+TEST(Compile, TheUnfusedDefinitionAgrees) {
+  for (uint64_t i = 0; i < 30; ++i) {
+    SCOPED_TRACE(i);
+    Rng rng(500 + i);
+    const Graph g = graph::random_graph(rng, 10);
+    const auto inputs = graph::random_inputs(rng, g);
+    Options o = host();
+    o.optimize = o.fuse = o.schedule = false;
+    const graph::Difference d =
+        graph::compare(graph::evaluate(g, inputs), run(compile(g, "plain", o), inputs));
+    ASSERT_LT(d.error, 1e-5) << d.where;
+  }
+}
+
+// conv -> relu -> conv -> pool -> flatten -> dense: blocked between the convolutions, no conversions.
+Graph small_network() {
+  Rng rng(4);
+  Graph g;
+  GraphBuilder b(g);
+  const auto weight = [&](graph::Shape s) {
+    return b.constant(graph::random_array(rng, ir::kF32, s));
+  };
+  ValueId x = b.input("x", ir::kF32, {1, 3, 12, 12});
+  const auto relu = [&](ValueId v) {
+    return b.elementwise("relu", {v},
+                         [](Exprs e) { return ir::max(e[0], ir::make_float(ir::kF32, 0)); });
+  };
+  te::ConvParams same;
+  same.pad_before = same.pad_after = {1, 1};
+  x = relu(b.add("conv", graph::Conv{same}, {x, weight({32, 3, 3, 3})}));
+  const ValueId a = x;
+  x = relu(b.add("conv", graph::Conv{same}, {x, weight({32, 32, 3, 3})}));
+  x = b.add("conv", graph::Conv{same}, {x, weight({32, 32, 3, 3})});
+  x = relu(b.elementwise("add", {x, a}, [](Exprs e) { return e[0] + e[1]; }));
+  x = b.compute("pool", {x}, [](te::Builder& t, std::span<const te::Tensor> in) {
+    return te::pool(t, "pool", in[0], te::Pool::kAverage, {12, 12}, {});
+  });
+  x = b.reshape(x, {1, 32});
+  x = b.add("matmul", graph::MatMul{}, {x, weight({32, 10})});
+  g.add_output(x, "y");
+  return g;
+}
+
+TEST(Compile, ConvolutionsShareABlockedLayoutWithoutConversions) {
+  const Graph g = small_network();
+  const artifact::Program p = compile(g, "net", host());
+  ASSERT_GE(p.steps.size(), 5u);
+  for (size_t i = 0; i < 3; ++i) {
+    const artifact::Kernel& k = p.kernels[static_cast<size_t>(p.steps[i].kernel)];
+    EXPECT_NE(k.name.find("relu"), std::string::npos) << k.name;
+  }
+  Rng rng(1);
+  const auto inputs = graph::random_inputs(rng, g);
+  const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs));
+  EXPECT_LT(d.error, 1e-5) << d.where;
+}
+
+TEST(Compile, SchedulesFromALockGiveTheSameProgram) {
+  const artifact::Program first = compile(small_network(), "net", host());
+  Options o = host();
+  o.frozen = true;
+  EXPECT_THROW(compile(small_network(), "net", o), MissingSchedule);
+  for (const artifact::Kernel& k : first.kernels) o.schedules[k.task] = k.trace;
+  const artifact::Program second = compile(small_network(), "net", o);
+  ASSERT_EQ(first.kernels.size(), second.kernels.size());
+  for (size_t i = 0; i < first.kernels.size(); ++i) {
+    EXPECT_EQ(first.kernels[i].trace, second.kernels[i].trace);
+    EXPECT_EQ(second.kernels[i].origin, "lock");
+  }
+}
+
+TEST(Compile, IdentifiersAreMadeOfAnyName) {
+  EXPECT_EQ(identifier("model-7.onnx"), "model_7_onnx");
+  EXPECT_EQ(identifier("3d"), "m_3d");
+  EXPECT_EQ(identifier(""), "m_");
+}
+
+}  // namespace
+}  // namespace tenon::compile
