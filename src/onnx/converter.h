@@ -97,20 +97,20 @@ struct Row {
 };
 
 // One per family file; table.cpp joins them.
-std::span<const Row>
-rows_math();  // element-wise arithmetic, comparison, logic, activations, Cast, Where
-std::span<const Row>
-rows_quantized();  // QuantizeLinear, DequantizeLinear, QLinear*, *Integer, DynamicQuantizeLinear
-std::span<const Row>
-rows_shape();  // Shape, Reshape, Transpose, Slice, Concat, Split, Expand, Tile, Pad, ...
-std::span<const Row>
-rows_index();  // Gather*, Scatter*, OneHot, TopK, ArgMax, CumSum, NonZero, Compress, Unique
+std::span<const Row> rows_math();  // arithmetic, comparison, logic, Cast, Where, Max, Mean, ...
+std::span<const Row> rows_activation();  // Relu, Clip, Gelu, Sigmoid, ...
+std::span<const Row> rows_quantized();  // QuantizeLinear, DequantizeLinear, QLinear*, *Integer, ...
+std::span<const Row> rows_shape();  // Shape, Reshape, Transpose, Slice, Concat, Split, Expand, ...
+std::span<const Row> rows_pad();    // Pad, CenterCropPad
+std::span<const Row> rows_index();  // Gather*, OneHot, TopK, ArgMax, CumSum
+std::span<const Row> rows_scatter();  // Scatter*
+std::span<const Row> rows_counted();  // NonZero, Compress, Unique
 std::span<const Row>
 rows_nn();  // Conv, ConvTranspose, pooling, LRN, Resize, Upsample, RoiAlign, ...
 std::span<const Row>
 rows_norm();  // BatchNormalization, InstanceNormalization, LayerNormalization, ...
-std::span<const Row> rows_linear();  // MatMul, Gemm, Einsum, Det, Attention forms
-std::span<const Row> rows_reduce();  // Reduce*, Softmax, LogSoftmax, Hardmax, Mean, Sum, Max, Min
+std::span<const Row> rows_linear();     // MatMul, Gemm, Einsum, Det, Attention forms
+std::span<const Row> rows_reduce();     // Reduce*, Softmax, LogSoftmax, Hardmax
 std::span<const Row> rows_recurrent();  // LSTM, GRU, RNN
 std::span<const Row> rows_control();    // If, Loop, Scan, Identity, Constant, Dropout
 std::span<const Row> rows_loss();       // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss

@@ -12,8 +12,9 @@ namespace {
 using Family = std::span<const Row> (*)();
 
 constexpr Family kFamilies[] = {
-    rows_math,   rows_quantized, rows_shape,   rows_index, rows_nn,     rows_norm,   rows_linear,
-    rows_reduce, rows_recurrent, rows_control, rows_loss,  rows_detect, rows_signal,
+    rows_math,      rows_activation, rows_quantized, rows_shape,  rows_pad,    rows_index,
+    rows_scatter,   rows_counted,    rows_nn,        rows_norm,   rows_linear, rows_reduce,
+    rows_recurrent, rows_control,    rows_loss,      rows_detect, rows_signal,
 };
 
 }  // namespace
