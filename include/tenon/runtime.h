@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* The headers of compiled models carry these types too. */
+#ifndef TENON_RUNTIME_TYPES
+#define TENON_RUNTIME_TYPES
+
 /* Runs iterations [begin, end) of a parallel loop. */
 typedef void (*tenon_body)(void* closure, int64_t begin, int64_t end);
 
@@ -22,6 +26,8 @@ typedef struct tenon_runtime {
   void* pool;
   int32_t threads;
 } tenon_runtime;
+
+#endif /* TENON_RUNTIME_TYPES */
 
 typedef void (*tenon_kernel)(void* const* params, void* workspace, const tenon_runtime* rt);
 

@@ -70,6 +70,12 @@ struct Program {
   int64_t arena_bytes = 0;  // without the kernels' own workspaces
   // What went in: file name, hash of its bytes, opset, producer; goes into the manifest as is.
   std::vector<std::pair<std::string, std::string>> provenance;
+
+  // Throws InternalError unless names are C identifiers, every parameter and weight lies where it can, and steps
+  // agree with their kernels.
+  void check() const;
 };
+
+inline constexpr int64_t kAlignment = 64;  // of every parameter
 
 }  // namespace tenon::artifact

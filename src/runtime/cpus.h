@@ -8,6 +8,7 @@ inline constexpr int kMaxCpus = 1024;
 
 struct CpuList {
   int count = 0;  // 0: unknown, do not pin
+  int cores = 0;  // how many of them, from the first, lie on different physical cores
   int cpus[kMaxCpus];
 };
 
@@ -15,5 +16,8 @@ struct CpuList {
 // core, then the other hardware threads of those cores.
 //   2 cores of 2 threads {0,2} {1,3}, called on 2   =>   2 1 0 3
 CpuList usable_cpus();
+
+// One per physical core of that mask, less where the control group grants less time; at least 1.
+int default_threads();
 
 }  // namespace tenon::runtime

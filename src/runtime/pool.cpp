@@ -17,8 +17,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include <new>
-
+#include "runtime/atomic.h"
 #include "runtime/cpus.h"
 #include "runtime/wait.h"
 #include "tenon/runtime.h"
@@ -41,7 +40,7 @@ struct Pool;
 // 128 bytes: neighbours' lines are fetched in pairs on some CPUs.
 struct alignas(128) Worker {
   Word state{kIdle};
-  int32_t cpu = -1;  // pinned to; -1: not pinned
+  Atomic<int32_t> cpu{-1};  // pinned to; -1: not pinned
   tenon_body body = nullptr;
   void* closure = nullptr;
   int64_t begin = 0;
@@ -49,12 +48,13 @@ struct alignas(128) Worker {
   Worker* wakes[2] = {nullptr, nullptr};  // sleepers to be woken by whoever runs this share
   alignas(64) pthread_t thread{};         // the rest is not touched in a region
   int64_t spin_ns = 0;
+  Atomic<int32_t> tid{0};  // of the kernel; 0: has not run yet
 };
 static_assert(offsetof(Worker, thread) == 64 && sizeof(Worker) == 128);
 
 struct Pool {
   tenon_runtime runtime;
-  std::atomic<bool> busy{false};
+  Atomic<bool> busy{false};
   bool pinned = false;
   int home = -1;  // where the caller was seen last
   int32_t workers = 0;
@@ -84,24 +84,47 @@ void run_share(const Worker& w) {
   w.body(w.closure, w.begin, w.end);
 }
 
-bool change(Word& state, uint32_t from, uint32_t to) {
-  return state.compare_exchange_strong(from, to);
+// By the system call: of libc's function there are several versions, and a finished library does not
+// say which one it means.
+void pin(Worker& worker, int32_t tid, int32_t cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(cpu), &set);
+  if (syscall(SYS_sched_setaffinity, tid, sizeof set, &set) != 0) {
+    worker.cpu.change(cpu, -1);
+  }
+}
+
+// The caller may give another CPU meanwhile. It writes the CPU, then looks for the tid; this writes the tid, then
+// looks at the CPU again: one of the two pins to the new one.
+void pin_self(Worker& self) {
+  const auto tid = static_cast<int32_t>(syscall(SYS_gettid));
+  const int32_t cpu = self.cpu.acquire();
+  if (cpu >= 0) {
+    pin(self, tid, cpu);
+  }
+  self.tid.exchange(tid);
+  const int32_t now = self.cpu.fetch_add(0);
+  if (now >= 0 && now != cpu) {
+    pin(self, tid, now);
+  }
 }
 
 void* worker_main(void* argument) {
   Worker& self = *static_cast<Worker*>(argument);
+  pin_self(self);
   for (;;) {
     switch (spin_while(self.state, kIdle, self.spin_ns)) {
       case kIdle:
-        if (change(self.state, kIdle, kAsleep)) {
+        if (self.state.change(kIdle, kAsleep)) {
           sleep_if(self.state, kAsleep);
         }
         continue;
       case kAsleep:
-        change(self.state, kAsleep, kIdle);
+        self.state.change(kAsleep, kIdle);
         continue;
       case kCalled:
-        if (!change(self.state, kCalled, kWork)) {
+        if (!self.state.change(kCalled, kWork)) {
           continue;
         }
         break;
@@ -117,19 +140,16 @@ void* worker_main(void* argument) {
   }
 }
 
-void pin(Worker& worker, int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(cpu), &set);
-  worker.cpu = pthread_setaffinity_np(worker.thread, sizeof set, &set) == 0 ? cpu : -1;
-}
-
 // The caller is never moved, but the kernel may have moved it onto a worker's CPU, where the two
 // would take turns. That worker then gets the CPU the caller left.
 void step_aside(Pool& pool, int here) {
   for (int32_t i = 0; i < pool.workers; ++i) {
-    if (pool.worker[i].cpu == here) {
-      pin(pool.worker[i], pool.home);
+    Worker& w = pool.worker[i];
+    if (w.cpu.change(here, pool.home)) {
+      const int32_t tid = w.tid.fetch_add(0);
+      if (tid != 0) {
+        pin(w, tid, pool.home);
+      }
     }
   }
   pool.home = here;
@@ -149,7 +169,7 @@ void start(Pool& pool, tenon_body body, void* closure, int64_t n, int32_t parts)
   for (int32_t i = 0; i < parts - 1; ++i) {
     Worker& w = pool.worker[i];
     post(w, body, closure, share(n, parts, i + 1));
-    if (!change(w.state, kIdle, kWork)) {
+    if (!w.state.change(kIdle, kWork)) {
       pool.sleepers[asleep++] = &w;
     }
   }
@@ -170,13 +190,13 @@ void start(Pool& pool, tenon_body body, void* closure, int64_t n, int32_t parts)
 void join(Pool& pool, int32_t parts) {
   for (int32_t i = 0; i < parts - 1; ++i) {
     Worker& w = pool.worker[i];
-    if (w.state.load(std::memory_order_relaxed) == kCalled && change(w.state, kCalled, kAsleep)) {
+    if (w.state.relaxed() == kCalled && w.state.change(kCalled, kAsleep)) {
       run_share(w);
       continue;
     }
     if (spin_while(w.state, kWork, pool.caller_spin_ns) == kWork &&
-        change(w.state, kWork, kAwaited)) {
-      while (w.state.load(std::memory_order_acquire) == kAwaited) {
+        w.state.change(kWork, kAwaited)) {
+      while (w.state.acquire() == kAwaited) {
         sleep_if(w.state, kAwaited);
       }
     }
@@ -204,7 +224,7 @@ void parallel(const tenon_runtime* rt, tenon_body body, void* closure, int64_t n
   const Share mine = share(n, parts, 0);
   body(closure, mine.begin, mine.end);
   join(pool, parts);
-  pool.busy.store(false, std::memory_order_release);
+  pool.busy.release(false);
 }
 
 // The pool, its workers and the scratch list in one block.
@@ -215,11 +235,11 @@ Pool* allocate(int32_t workers) {
   if (posix_memalign(&block, alignof(Worker), head + sizeof(Worker) * count) != 0) {
     return nullptr;
   }
-  Pool* pool = new (block) Pool;
+  Pool* pool = new (InPlace{block}) Pool;
   pool->sleepers = reinterpret_cast<Worker**>(pool + 1);
   pool->worker = reinterpret_cast<Worker*>(static_cast<char*>(block) + head);
   for (size_t i = 0; i < count; ++i) {
-    new (&pool->worker[i]) Worker;
+    new (InPlace{&pool->worker[i]}) Worker;
   }
   pool->runtime = {parallel, pool, workers + 1};
   return pool;
@@ -259,7 +279,7 @@ void fit_to_machine(Pool& pool, int32_t workers) {
   pool.caller_spin_ns = kCallerSpinNs;
   for (int32_t i = 0; i < workers; ++i) {
     pool.worker[i].spin_ns = kWorkerSpinNs;
-    pool.worker[i].cpu = list.cpus[i + 1];
+    pool.worker[i].cpu.release(list.cpus[i + 1]);
   }
 }
 
@@ -291,11 +311,6 @@ extern "C" const tenon_runtime* tenon_runtime_create(int32_t threads) {
   if (!start_workers(*pool, threads - 1)) {
     destroy(pool);
     return nullptr;
-  }
-  for (int32_t i = 0; i < pool->workers; ++i) {
-    if (pool->worker[i].cpu >= 0) {
-      pin(pool->worker[i], pool->worker[i].cpu);
-    }
   }
   return &pool->runtime;
 }

@@ -7,13 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <cstdint>
+#include "runtime/atomic.h"
 
 namespace tenon::runtime {
 
-using Word = std::atomic<uint32_t>;
-static_assert(Word::is_always_lock_free && sizeof(Word) == 4);
+using Word = Atomic<uint32_t>;
+static_assert(sizeof(Word) == 4);
 
 inline void pause_cpu() {
 #if defined(__x86_64__)
@@ -35,7 +34,7 @@ inline uint32_t spin_while(const Word& word, uint32_t value, int64_t limit_ns) {
   int64_t deadline = 0;
   for (;;) {
     for (int i = 0; i < kLooksPerClock; ++i) {
-      const uint32_t seen = word.load(std::memory_order_acquire);
+      const uint32_t seen = word.acquire();
       if (seen != value) {
         return seen;
       }

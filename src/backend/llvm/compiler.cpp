@@ -13,6 +13,7 @@
 #include "backend/llvm/cpu.h"
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/loader.h"
+#include "backend/llvm/machine.h"
 #include "backend/llvm/optimize.h"
 #include "ir/verify.h"
 
@@ -31,6 +32,8 @@ bool register_targets() {
   return true;
 }
 
+}  // namespace
+
 std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
   static const bool registered = register_targets();
   TENON_CHECK(registered);
@@ -46,6 +49,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
   TENON_CHECK(machine != nullptr) << "no code generator for " << t.triple;
   return machine;
 }
+
+namespace {
 
 Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   const llvm::MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
@@ -99,6 +104,8 @@ std::string print_module(const llvm::Module& module) {
   return text;
 }
 
+}  // namespace
+
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, Emit kind) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream out(bytes);
@@ -111,8 +118,6 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, Emit ki
   passes.run(module);
   return {bytes.begin(), bytes.end()};
 }
-
-}  // namespace
 
 struct Compiler::Impl {
   explicit Impl(const target::Target& t)

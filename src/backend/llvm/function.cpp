@@ -24,6 +24,8 @@ int64_t Emitter::run() {
   llvm::Function* fn =
       make_function(f_.name, llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr}, false));
   fn->setLinkage(llvm::Function::ExternalLinkage);
+  fn->setVisibility(
+      llvm::Function::HiddenVisibility);  // a finished library does not show its kernels
   fn->getArg(0)->setName("params");
   fn->getArg(1)->setName("workspace");
   fn->getArg(2)->setName("rt");

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/install.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "artifact/manifest.h"
+#include "support/check.h"
+
+namespace tenon::artifact {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Files that a manifest says it was written with; empty if it is no manifest.
+std::set<std::string> listed_files(const fs::path& manifest) {
+  std::ifstream in(manifest);
+  const auto j = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object() || j.value("schema", "") != kManifestSchema || !j.contains("files")) {
+    return {};
+  }
+  std::set<std::string> names = {manifest.filename()};
+  for (const auto& file : j["files"]) {
+    names.insert(file.value("name", ""));
+  }
+  return names;
+}
+
+bool holds_only_artifacts(const fs::path& directory) {
+  std::set<std::string> known;
+  std::set<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (!entry.is_directory()) {
+      found.insert(fs::relative(entry.path(), directory));
+    }
+    if (entry.path().extension() == ".json") {
+      known.merge(listed_files(entry.path()));
+    }
+  }
+  return std::includes(known.begin(), known.end(), found.begin(), found.end());
+}
+
+bool exchange(const fs::path& a, const fs::path& b) {
+  return renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
+}
+
+// The manifest last: until it is there, tools see the old one.
+void move_files(const fs::path& made, const fs::path& directory) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(made)) {
+    if (!entry.is_directory()) {
+      files.push_back(fs::relative(entry.path(), made));
+    }
+  }
+  std::sort(files.begin(), files.end(), [](const fs::path& a, const fs::path& b) {
+    const bool a_last = a.extension() == ".json";
+    const bool b_last = b.extension() == ".json";
+    return a_last != b_last ? b_last : a < b;
+  });
+  for (const fs::path& file : files) {
+    fs::create_directories((directory / file).parent_path());
+    fs::rename(made / file, directory / file);
+  }
+}
+
+}  // namespace
+
+fs::path make_sibling(const fs::path& directory) {
+  fs::path whole = fs::absolute(directory).lexically_normal();
+  if (!whole.has_filename()) {
+    whole = whole.parent_path();
+  }
+  std::error_code error;
+  fs::create_directories(whole.parent_path(), error);
+  std::string name = (whole.parent_path() / ("." + whole.filename().string() + "-XXXXXX")).string();
+  if (error || mkdtemp(name.data()) == nullptr) {
+    throw UserError("cannot write into " + whole.parent_path().string());
+  }
+  chmod(name.c_str(), 0755);
+  return name;
+}
+
+void install(const fs::path& made, const fs::path& directory) {
+  try {
+    if (!fs::exists(fs::symlink_status(directory))) {
+      fs::create_directories(fs::absolute(directory).parent_path());
+      fs::rename(made, fs::absolute(directory).lexically_normal());
+      return;
+    }
+    if (!fs::is_directory(directory)) {
+      throw UserError(directory.string() + " is not a folder");
+    }
+    const fs::path place = fs::canonical(directory);
+    if (!holds_only_artifacts(place) || !exchange(made, place)) {
+      move_files(made, place);
+    }
+    fs::remove_all(made);
+  } catch (const fs::filesystem_error& e) {
+    throw UserError("cannot write " + directory.string() + ": " + e.code().message());
+  }
+}
+
+}  // namespace tenon::artifact

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine code of all kernels of a program, compiled on all cores.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "artifact/program.h"
+
+namespace tenon::artifact {
+
+struct CompiledKernel {
+  std::string symbol;        // "NAME_k_KERNEL"
+  std::string object;        // relocatable, the symbol hidden
+  std::string ir, assembly;  // as text, where asked for
+  int64_t workspace_bytes = 0;
+};
+
+struct KernelOptions {
+  int threads = 0;  // 0: one per core of the target's machine at hand
+  bool ir = false, assembly = false;
+};
+
+// In the order of program.kernels.
+std::vector<CompiledKernel> compile_kernels(const Program& program, const KernelOptions& options);
+
+}  // namespace tenon::artifact

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/manifest.h"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "artifact/table.h"
+#include "backend/objects.h"
+#include "ir/print.h"
+#include "runtime/cpu_check.h"
+
+namespace tenon::artifact {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::string> feature_names(target::Arch arch) {
+  std::vector<std::string> names;
+  if (arch == target::Arch::kX86_64) {
+    for (const runtime::X86Feature& f : runtime::kX86Features) {
+      names.emplace_back(f.name);
+    }
+  } else {
+    for (const runtime::Arm64Feature& f : runtime::kArm64Features) {
+      names.emplace_back(f.name);
+    }
+  }
+  return names;
+}
+
+// Names from files are bytes of any kind; JSON wants UTF-8.
+std::string dump(const Json& j) {
+  return j.dump(1, ' ', false, nlohmann::detail::error_handler_t::replace) + "\n";
+}
+
+Json tensors(const std::vector<TensorInfo>& all) {
+  Json list = Json::array();
+  for (const TensorInfo& t : all) {
+    list.push_back({{"name", t.name},
+                    {"dtype", ir::to_string(t.dtype)},
+                    {"shape", t.shape},
+                    {"bytes", t.bytes()}});
+  }
+  return list;
+}
+
+// "host" says nothing to others: the row that the code was made for.
+std::string target_name(const target::Target& t) {
+  if (t.name != "host") {
+    return t.name;
+  }
+  return t.arch == target::Arch::kX86_64 ? t.cpu : "aarch64";
+}
+
+Json target_json(const target::Target& t, uint64_t needs) {
+  Json names = Json::array();
+  const auto rows = feature_names(t.arch);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (((needs >> i) & 1) != 0) {
+      names.push_back(rows[i]);
+    }
+  }
+  return {{"name", target_name(t)},
+          {"triple", t.triple},
+          {"cpu", t.cpu},
+          {"features", t.features},
+          {"needs", names}};
+}
+
+Json kernels_json(const Program& program, const std::vector<CompiledKernel>& compiled) {
+  Json list = Json::array();
+  for (size_t i = 0; i < program.kernels.size(); ++i) {
+    const Kernel& k = program.kernels[i];
+    list.push_back({{"name", k.name},
+                    {"task", k.task},
+                    {"origin", k.origin},
+                    {"flops", k.flops},
+                    {"bytes", k.bytes},
+                    {"workspace_bytes", compiled[i].workspace_bytes}});
+  }
+  return list;
+}
+
+Json steps_json(const Program& program) {
+  Json list = Json::array();
+  for (const Step& s : program.steps) {
+    list.push_back({{"kernel", s.kernel}, {"nodes", s.nodes}});
+  }
+  return list;
+}
+
+Json provenance_json(const Program& program) {
+  Json map = Json::object();
+  for (const auto& [key, value] : program.provenance) {
+    map[key] = value;
+  }
+  return map;
+}
+
+}  // namespace
+
+uint64_t cpu_needs(const target::Target& t) {
+  const std::vector<std::string> names = feature_names(t.arch);
+  std::istringstream words(t.features);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word.starts_with('+') &&
+        std::find(names.begin(), names.end(), word.substr(1)) == names.end()) {
+      throw UserError("target feature '" + word + "' cannot be checked when a library is loaded");
+    }
+  }
+  const std::vector<bool> has = backend::llvm_cpu::has_features(t, names);
+  uint64_t needs = 0;
+  for (size_t i = 0; i < has.size(); ++i) {
+    needs |= static_cast<uint64_t>(has[i]) << i;
+  }
+  return needs;
+}
+
+std::string manifest_text(const Program& program, const std::vector<CompiledKernel>& kernels,
+                          uint64_t needs, const Sha256::Digest& weights_sha256) {
+  Json j = {{"schema", kManifestSchema},
+            {"name", program.name},
+            {"tenon", TENON_VERSION},
+            {"target", target_json(program.target, needs)},
+            {"inputs", tensors(program.inputs)},
+            {"outputs", tensors(program.outputs)},
+            {"memory",
+             {{"weights_bytes", program.weights_bytes},
+              {"arena_bytes", align_up(program.arena_bytes)},
+              {"scratch_bytes", scratch_bytes(kernels)}}}};
+  if (program.weights_bytes > 0) {
+    j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};
+  }
+  j["kernels"] = kernels_json(program, kernels);
+  j["steps"] = steps_json(program);
+  j["provenance"] = provenance_json(program);
+  j["licences"] = Json::array({{{"part", "tenon runtime"}, {"licence", "Apache-2.0"}}});
+  return dump(j);
+}
+
+FileEntry describe_file(const std::filesystem::path& folder, const std::string& name) {
+  std::ifstream in(folder / name, std::ios::binary);
+  Sha256 sha;
+  int64_t bytes = 0;
+  std::vector<char> buffer(1 << 20);
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0) {
+    sha.add(buffer.data(), static_cast<size_t>(in.gcount()));
+    bytes += in.gcount();
+  }
+  return {name, bytes, hex(sha.digest())};
+}
+
+std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files) {
+  Json j = Json::parse(manifest);
+  Json list = Json::array();
+  for (const FileEntry& f : files) {
+    list.push_back({{"name", f.name}, {"bytes", f.bytes}, {"sha256", f.sha256}});
+  }
+  j["files"] = list;
+  return dump(j);
+}
+
+std::string lock_text(const Program& program) {
+  Json tasks = Json::array();
+  std::set<std::string> seen;
+  for (const Kernel& k : program.kernels) {
+    if (seen.insert(k.task + k.edges).second) {
+      tasks.push_back({{"task", k.task},
+                       {"origin", k.origin},
+                       {"te", k.te},
+                       {"edges", k.edges},
+                       {"trace", k.trace}});
+    }
+  }
+  return dump({{"schema", kLockSchema},
+               {"name", program.name},
+               {"tenon", TENON_VERSION},
+               {"target", target_name(program.target)},
+               {"tasks", tasks}});
+}
+
+}  // namespace tenon::artifact

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a library says about itself, as JSON: NAME.json (also inside the library), and NAME.lock, from which the same
+// library can be built again.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "artifact/kernels.h"
+#include "artifact/program.h"
+#include "support/sha256.h"
+
+namespace tenon::artifact {
+
+inline constexpr const char* kManifestSchema = "tenon.artifact/1";
+inline constexpr const char* kLockSchema = "tenon.lock/1";
+
+// The features of the CPU that the program's code may use, as rows of runtime/cpu_check.h. Throws UserError for a
+// feature that no row knows.
+uint64_t cpu_needs(const target::Target& t);
+
+std::string manifest_text(const Program& program, const std::vector<CompiledKernel>& kernels,
+                          uint64_t needs, const Sha256::Digest& weights_sha256);
+
+struct FileEntry {
+  std::string name;  // relative to the folder
+  int64_t bytes = 0;
+  std::string sha256;
+};
+FileEntry describe_file(const std::filesystem::path& folder, const std::string& name);
+// The manifest with a list of the files that lie beside it.
+std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
+
+std::string lock_text(const Program& program);
+
+}  // namespace tenon::artifact

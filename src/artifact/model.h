@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// An artifact on disk, loaded and run.
+//
+//   const Model model = Model::load("out");
+//   Session session(model, 2);
+//   std::vector<ir::Array> results = session.run(inputs);
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "artifact/program.h"
+#include "ir/interp.h"
+#include "tenon/runtime.h"
+
+namespace tenon::artifact {
+
+// A step as its manifest tells it.
+struct StepInfo {
+  std::string kernel;
+  std::string task;
+  std::string origin;
+  std::vector<std::string> nodes;
+  double flops = 0;
+  double bytes = 0;
+};
+
+// A loaded library; cheap to copy, safe to use from several threads. The library stays loaded as long as a Model or a
+// Session of it lives.
+class Model {
+ public:
+  // A folder, or a manifest in it. Throws UserError if there is no artifact that this machine can load.
+  static Model load(const std::filesystem::path& path);
+
+  const std::string& name() const;
+  const std::filesystem::path& directory() const;
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  const std::vector<StepInfo>& steps() const;
+  const std::string& target() const;    // name of the row of targets
+  const std::string& manifest() const;  // JSON, with the list of files
+  int64_t weights_bytes() const;
+  int64_t workspace_bytes() const;  // of each session
+
+  // Compares every file with its hash in the manifest; throws UserError for the first that differs.
+  void verify() const;
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Model(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+struct SessionOptions {
+  int threads = 0;                         // 0: one per core
+  const tenon_runtime* runtime = nullptr;  // the caller's own threads
+};
+
+// One context of a model, for one thread at a time.
+class Session {
+ public:
+  explicit Session(const Model& model, const SessionOptions& options = {});  // throws UserError
+  Session(const Model& model, int threads) : Session(model, SessionOptions{threads, nullptr}) {}
+
+  const Model& model() const { return model_; }
+  int threads() const;
+
+  // Types and shapes must be those of the model: UserError otherwise.
+  std::vector<ir::Array> run(const std::vector<ir::Array>& inputs);
+  // Dense row-major memory; multiples of 64 bytes are used in place.
+  void run(const void* const* inputs, void* const* outputs);
+
+  // Called before (false) and after (true) each step of a run; an empty one removes it.
+  using Hook = std::function<void(int step, bool after)>;
+  void set_hook(Hook hook);
+
+ private:
+  Model model_;
+  std::unique_ptr<Hook> hook_;
+  std::shared_ptr<void> ctx_;
+};
+
+}  // namespace tenon::artifact

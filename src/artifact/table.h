@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table that the runtime walks (runtime/model.h), as LLVM IR text.
+//
+//   step 1: k1(arena @0, output 0)   =>   @params1 = ... [{ i32 3, i32 0, i64 0 }, { i32 1, i32 0, i64 0 }]
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "artifact/kernels.h"
+#include "artifact/program.h"
+#include "support/sha256.h"
+
+namespace tenon::artifact {
+
+struct TableFacts {
+  std::string manifest;
+  uint64_t needs = 0;
+  Sha256::Digest weights_sha256 = {};
+};
+
+// Defines NAME_rt_model.
+std::string table_ir(const Program& program, const std::vector<CompiledKernel>& kernels,
+                     const TableFacts& facts);
+
+int64_t scratch_bytes(const std::vector<CompiledKernel>& kernels);
+int64_t align_up(int64_t bytes);
+
+}  // namespace tenon::artifact

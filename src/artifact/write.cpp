@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "artifact/embedded.h"
+#include "artifact/header.h"
+#include "artifact/install.h"
+#include "artifact/kernels.h"
+#include "artifact/manifest.h"
+#include "artifact/table.h"
+#include "artifact/weights.h"
+#include "backend/objects.h"
+#include "support/check.h"
+
+namespace tenon::artifact {
+namespace {
+
+namespace fs = std::filesystem;
+using backend::llvm_cpu::LinkJob;
+using backend::llvm_cpu::Member;
+
+constexpr std::string_view kApi = "tenon_model_";  // what these names begin with is shown to users
+
+// A folder that goes away unless it was moved.
+class Scratch {
+ public:
+  explicit Scratch(fs::path path) : path_(std::move(path)) {}
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out) {
+    throw UserError("cannot write " + path.string(), "is the disk full?");
+  }
+}
+
+// Every name of the runtime becomes the model's own, so that two models can be linked into one program.
+//   tenon_model_run  =>  NAME_run       tenon_model, tenon_runtime_create  =>  NAME_rt_model, NAME_rt_...
+std::string runtime_object(const Program& program) {
+  const std::string_view object = runtime_parts(program.target.arch).library;
+  std::map<std::string, std::string> names = {{"tenon_model", program.name + "_rt_model"}};
+  for (const std::string& symbol : backend::llvm_cpu::defined_symbols(object)) {
+    names[symbol] = symbol.starts_with(kApi) ? program.name + "_" + symbol.substr(kApi.size())
+                                             : program.name + "_rt_" + symbol;
+  }
+  return backend::llvm_cpu::rename_symbols(object, names);
+}
+
+std::string archive_of(const Program& program, std::vector<CompiledKernel>& kernels,
+                       const TableFacts& facts) {
+  std::vector<Member> members;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    members.push_back({kernels[i].symbol + ".o", std::move(kernels[i].object)});
+  }
+  members.push_back(
+      {program.name + "_table.o",
+       backend::llvm_cpu::compile_ir(table_ir(program, kernels, facts), program.target)});
+  members.push_back({program.name + "_runtime.o", runtime_object(program)});
+  return backend::llvm_cpu::make_archive(members);
+}
+
+void link_all(const Program& program, const std::string& archive, const Outputs& outputs,
+              const fs::path& folder) {
+  const fs::path static_library = folder / ("lib" + program.name + ".a");
+  const RuntimeParts parts = runtime_parts(program.target.arch);
+  write_file(static_library, archive);
+  if (outputs.shared_library) {
+    const std::string name = "lib" + program.name + ".so";
+    const std::vector<fs::path> needed = {folder / "libm.so.6", folder / "libc.so.6"};
+    write_file(needed[0], parts.libm);
+    write_file(needed[1], parts.libc);
+    backend::llvm_cpu::link({static_library, folder / name, name, needed});
+    for (const fs::path& stub : needed) {
+      fs::remove(stub);
+    }
+  }
+  if (outputs.object) {
+    backend::llvm_cpu::link({static_library, folder / (program.name + ".o"), "", {}});
+  }
+  if (!outputs.static_library) {
+    fs::remove(static_library);
+  }
+}
+
+void write_listings(const Program& program, const std::vector<CompiledKernel>& kernels,
+                    const Outputs& outputs, const fs::path& folder) {
+  const auto write_one = [&](const char* kind, const std::string& name, const std::string& text) {
+    fs::create_directories(folder / kind);
+    write_file(folder / kind / name, text);
+  };
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (outputs.llvm_ir) {
+      write_one("ll", program.kernels[i].name + ".ll", kernels[i].ir);
+    }
+    if (outputs.assembly) {
+      write_one("asm", program.kernels[i].name + ".s", kernels[i].assembly);
+    }
+  }
+}
+
+std::vector<std::string> files_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) {
+      names.push_back(fs::relative(entry.path(), folder));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace
+
+Outputs parse_outputs(const std::string& text) {
+  Outputs outputs;
+  outputs.shared_library = outputs.header = false;
+  const std::map<std::string, bool Outputs::*> words = {
+      {"so", &Outputs::shared_library}, {"a", &Outputs::static_library},
+      {"h", &Outputs::header},          {"o", &Outputs::object},
+      {"ll", &Outputs::llvm_ir},        {"asm", &Outputs::assembly}};
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    const auto found = words.find(word);
+    if (found == words.end()) {
+      throw UserError(fmt::format("cannot emit '{}'", word), "known: so, a, h, o, ll, asm");
+    }
+    outputs.*found->second = true;
+  }
+  return outputs;
+}
+
+Written write(const Program& program, const WriteOptions& options) {
+  program.check();
+  const Scratch scratch(make_sibling(options.directory));
+  const fs::path& folder = scratch.path();
+  Written written;
+  written.directory = options.directory;
+
+  auto start = std::chrono::steady_clock::now();
+  const uint64_t needs = cpu_needs(program.target);
+  std::vector<CompiledKernel> kernels = compile_kernels(
+      program, {options.threads, options.outputs.llvm_ir, options.outputs.assembly});
+  write_listings(program, kernels, options.outputs, folder);
+  written.compile_s = seconds_since(start);
+
+  start = std::chrono::steady_clock::now();
+  const auto weights_sha256 = write_weights(program, folder / (program.name + ".weights"));
+  written.weights_s = seconds_since(start);
+
+  start = std::chrono::steady_clock::now();
+  const std::string manifest = manifest_text(program, kernels, needs, weights_sha256);
+  const Outputs& outputs = options.outputs;
+  if (outputs.shared_library || outputs.static_library || outputs.object) {
+    link_all(program, archive_of(program, kernels, {manifest, needs, weights_sha256}), outputs,
+             folder);
+  }
+  written.link_s = seconds_since(start);
+
+  if (outputs.header) {
+    write_file(folder / (program.name + ".h"), c_header(program));
+  }
+  write_file(folder / (program.name + ".lock"), lock_text(program));
+  std::vector<FileEntry> entries;
+  for (const std::string& name : files_in(folder)) {
+    entries.push_back(describe_file(folder, name));
+  }
+  write_file(folder / (program.name + ".json"), with_files(manifest, entries));
+  written.files = files_in(folder);
+  install(folder, options.directory);
+  return written;
+}
+
+}  // namespace tenon::artifact

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What distinguishes one compiled model from another: the table that model.cpp walks. Module artifact
+// writes it as data (table.cpp there), so every field here has its twin in that file.
+#pragma once
+
+#include "tenon/runtime.h"
+
+// In a finished library everything is hidden but this.
+#pragma GCC visibility push(default)
+#include "runtime/model_api.h"
+#pragma GCC visibility pop
+
+extern "C" {
+
+enum : int32_t {  // of artifact::Place
+  kTenonInput = 0,
+  kTenonOutput = 1,
+  kTenonWeights = 2,
+  kTenonArena = 3,
+};
+
+struct tenon_model_param {
+  int32_t place;
+  int32_t index;
+  int64_t offset;
+};
+
+struct tenon_model_step {
+  tenon_kernel kernel;
+  const char* name;
+  const tenon_model_param* params;
+  int64_t count;
+};
+
+struct tenon_model_table {
+  const char* name;
+  const char* manifest;
+  uint64_t needs;  // bit i: row i of the features in cpu_check.h
+  const tenon_model_tensor* inputs;
+  const tenon_model_tensor* outputs;
+  const tenon_model_step* steps;
+  int32_t input_count;
+  int32_t output_count;
+  int32_t step_count;
+  int32_t unused;
+  int64_t arena_bytes;    // a multiple of 64
+  int64_t scratch_bytes;  // the largest workspace of a kernel; a multiple of 64
+  int64_t weights_bytes;  // 0: there is no file
+  uint8_t weights_sha256[32];
+};
+
+// In a finished library, data made by module artifact; in tests, whatever they define.
+extern __attribute__((visibility("hidden"))) const tenon_model_table tenon_model;
+
+}  // extern "C"
+
+namespace tenon::runtime {
+
+// How the weights file begins; the weights follow.
+struct WeightsHeader {
+  char magic[8];
+  uint32_t version;
+  uint32_t unused;
+  int64_t bytes;  // of the weights
+  uint8_t sha256[32];
+  uint8_t padding[8];
+};
+static_assert(sizeof(WeightsHeader) == 64);
+inline constexpr char kWeightsMagic[8] = {'T', 'E', 'N', 'O', 'N', 'W', 'T', 'S'};
+inline constexpr uint32_t kWeightsVersion = 1;
+
+}  // namespace tenon::runtime
