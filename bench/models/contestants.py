@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tenon and each peer run a model: NAME -> function(Job) -> Runner. Only worker.py loads this.
+
+All compute in float32 (OpenVINO would pick bfloat16 by itself where the CPU has it) with the given number of
+threads, on one set of input buffers that is filled once; reading the outputs is no part of the measured time.
+Each contestant is set up as its own documentation advises for latency.
+"""
+import ctypes
+import dataclasses
+import os
+import pathlib
+import time
+from typing import Callable
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class Job:
+    name: str
+    model: pathlib.Path     # NAME.onnx, with NAME.npz and NAME.pt beside it
+    artifact: pathlib.Path  # the directory that `tenon compile` wrote
+    threads: int
+    inputs: dict            # name -> array
+    outputs: list           # PyTorch's outputs: what shapes and types to expect
+
+
+@dataclasses.dataclass
+class Runner:
+    run: Callable[[], object]
+    outputs: Callable[[object], list]  # what run() returned -> arrays
+    detail: dict = dataclasses.field(default_factory=dict)
+
+
+def make_onnxruntime(job):
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = job.threads
+    options.inter_op_num_threads = 1
+    options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
+    session = onnxruntime.InferenceSession(str(job.model), options, providers=["CPUExecutionProvider"])
+    binding = session.io_binding()
+    for name, array in job.inputs.items():
+        binding.bind_cpu_input(name, array)
+    for output in session.get_outputs():
+        binding.bind_output(output.name)
+    return Runner(lambda: session.run_with_iobinding(binding), lambda _: binding.copy_outputs_to_cpu())
+
+
+def make_openvino(job):
+    import openvino
+    compiled = openvino.Core().compile_model(str(job.model), "CPU", {
+        "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": "1", "INFERENCE_NUM_THREADS": str(job.threads),
+        "INFERENCE_PRECISION_HINT": "f32"})
+    request = compiled.create_infer_request()
+    for name, array in job.inputs.items():
+        request.set_tensor(name, openvino.Tensor(array, shared_memory=True))
+    return Runner(request.infer, lambda _: [request.get_output_tensor(i).data
+                                            for i in range(len(job.outputs))])
+
+
+def make_tvm(job):
+    os.environ["TVM_NUM_THREADS"] = str(job.threads)
+    import onnx
+    import tvm
+    from tvm import relax
+    from tvm.relax.frontend.onnx import from_onnx
+    module = from_onnx(onnx.load(str(job.model)), keep_params_in_input=False)
+    target = tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu(),
+                                "num-cores": job.threads})
+    with tvm.transform.PassContext(opt_level=3):
+        machine = relax.VirtualMachine(tvm.compile(module, target), tvm.cpu())
+    main, inputs = machine["main"], [tvm.runtime.tensor(array) for array in job.inputs.values()]
+
+    def outputs(result):
+        return [x.numpy() for x in ([result] if hasattr(result, "numpy") else result)]
+    return Runner(lambda: main(*inputs), outputs)
+
+
+def pytorch_forms(module, inputs):
+    """(form, callable): eager, and frozen TorchScript with its optimisations for inference."""
+    import torch
+    yield "eager", module
+    try:
+        frozen = torch.jit.freeze(torch.jit.trace(module, inputs))
+        yield "frozen", frozen
+        yield "optimized", torch.jit.optimize_for_inference(frozen)
+    except RuntimeError:
+        return  # not every module can be traced or converted; the forms so far stand
+
+
+def make_pytorch(job):
+    """The fastest of PyTorch's forms that gives the right answer; which one stands in `detail`."""
+    import torch
+    import networks
+    torch.set_num_threads(job.threads)
+    module = networks.restore(job.name, job.model.with_suffix(".pt"))
+    inputs = tuple(torch.from_numpy(array) for array in job.inputs.values())
+    want, best = job.outputs[0], None
+    with torch.inference_mode():
+        for form, function in pytorch_forms(module, inputs):
+            try:
+                got = [function(*inputs) for _ in range(3)][-1].numpy()
+            except RuntimeError:
+                continue
+            time_s = min(timed(lambda: function(*inputs)) for _ in range(5))
+            right = np.abs(got - want).max() <= 1e-3 * np.abs(want).max()
+            if right and (best is None or time_s < best[0]):
+                best = (time_s, form, function)
+    _, form, function = best
+
+    def run():
+        with torch.inference_mode():
+            return function(*inputs)
+    return Runner(run, lambda output: [output.numpy()], {"form": form})
+
+
+def timed(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def aligned(array, alignment=64):
+    """A copy of ARRAY that begins at a multiple of ALIGNMENT bytes."""
+    memory = np.empty(array.nbytes + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    copy = memory[start:start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def pointers(arrays):
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+
+
+def make_tenon(job):
+    """The compiled artifact through its C interface."""
+    library = ctypes.CDLL(str(job.artifact / f"lib{job.name}.so"))
+    create, run, destroy = (getattr(library, f"{job.name}_{verb}") for verb in ("create", "run", "destroy"))
+    create.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+    create.restype = ctypes.c_void_p
+    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+    destroy.argtypes = [ctypes.c_void_p]
+    why = ctypes.c_char_p()
+    inputs = [aligned(array) for array in job.inputs.values()]
+    outputs = [aligned(np.zeros_like(array)) for array in job.outputs]
+    input_pointers, output_pointers = pointers(inputs), pointers(outputs)
+
+    start = time.perf_counter()
+    context = create(job.threads, ctypes.byref(why))
+    if not context:
+        raise RuntimeError((why.value or b"create failed without a reason").decode())
+    created = time.perf_counter()
+
+    def infer(_alive=inputs):  # the pointers alone do not keep the inputs
+        status = run(context, input_pointers, output_pointers)
+        if status != 0:
+            raise RuntimeError(f"{job.name}_run returned {status}")
+    infer()
+    first = time.perf_counter()
+    return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
+                                             "first_ms": 1e3 * (first - created)})
+
+
+CONTESTANTS = {
+    "tenon": make_tenon,
+    "onnxruntime": make_onnxruntime,
+    "openvino": make_openvino,
+    "tvm": make_tvm,
+    "pytorch": make_pytorch,
+}

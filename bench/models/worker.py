@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""worker.py CONTESTANT MODEL.onnx ARTIFACT THREADS: one contestant with one model in a process of its own.
+
+Reads one JSON object per line from stdin and answers each with one line on stdout:
+  (start)                               {"load_s": .., "difference": .., "detail": {..}} or {"error": ".."}
+  {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
+                                        or passed by at least one
+Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
+"""
+import json
+import os
+import pathlib
+import sys
+import time
+
+
+def take_stdout():
+    """The answers' own stream; file descriptor 1 then leads to stderr."""
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    return answers
+
+
+def bind(threads):
+    """Before any library is loaded: they size their pools by these."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+
+
+def load(contestant, model, artifact, threads):
+    import numpy as np
+    import contestants
+    recorded = np.load(model.with_suffix(".npz"))
+    inputs = {key: recorded[key] for key in recorded.files if key not in ("output", "out64")}
+    job = contestants.Job(model.stem, model, artifact, threads, inputs, [recorded["output"]])
+    start = time.perf_counter()
+    runner = contestants.CONTESTANTS[contestant](job)
+    load_s = time.perf_counter() - start
+    got, want = np.array(runner.outputs(runner.run())[0]), job.outputs[0]
+    if got.shape != want.shape:
+        raise RuntimeError(f"output is {got.shape}, PyTorch's {want.shape}")
+    difference = float(np.abs(got - want).max() / np.abs(want).max())
+    return runner, {"load_s": load_s, "difference": difference, "detail": runner.detail}
+
+
+def measure(run, seconds, warmup):
+    clock, times = time.perf_counter, []
+    for _ in range(warmup):
+        run()
+    begin = clock()
+    while not times or clock() - begin < seconds:
+        start = clock()
+        run()
+        times.append(clock() - start)
+    return times
+
+
+def main():
+    answers = take_stdout()
+    contestant, model, artifact, threads = sys.argv[1:5]
+    bind(int(threads))
+    try:
+        runner, answer = load(contestant, pathlib.Path(model), pathlib.Path(artifact), int(threads))
+    except Exception as error:  # any library may fail in its own way; the harness prints why
+        print(json.dumps({"error": f"{type(error).__name__}: {error}".split("\n")[0]}), file=answers)
+        return
+    print(json.dumps(answer), file=answers)
+    for line in sys.stdin:
+        command = json.loads(line)
+        times = measure(runner.run, command["seconds"], command["warmup"])
+        print(json.dumps({"times": times}), file=answers)
+
+
+if __name__ == "__main__":
+    main()
