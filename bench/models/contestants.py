@@ -136,15 +136,17 @@ def pointers(arrays):
 
 
 def make_tenon(job):
-    """The compiled artifact through its C interface."""
-    library = ctypes.CDLL(str(job.artifact / f"lib{job.name}.so"))
-    create, run, destroy = (getattr(library, f"{job.name}_{verb}") for verb in ("create", "run", "destroy"))
-    create.argtypes = [ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)]
+    """The compiled artifact through the C interface of its header."""
+    path = next(job.artifact.glob("lib*.so"))
+    name, library = path.stem[len("lib"):], ctypes.CDLL(str(path))
+    create, run, input_at = (getattr(library, f"{name}_{verb}") for verb in ("create", "run", "input"))
+    create.argtypes = [ctypes.c_int32, ctypes.POINTER(ctypes.c_char_p)]
     create.restype = ctypes.c_void_p
     run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    destroy.argtypes = [ctypes.c_void_p]
+    input_at.restype = ctypes.POINTER(ctypes.c_char_p)  # the name is the struct's first member
+    names = [input_at(i)[0].decode() for i in range(getattr(library, f"{name}_input_count")())]
     why = ctypes.c_char_p()
-    inputs = [aligned(array) for array in job.inputs.values()]
+    inputs = [aligned(job.inputs[key]) for key in names]
     outputs = [aligned(np.zeros_like(array)) for array in job.outputs]
     input_pointers, output_pointers = pointers(inputs), pointers(outputs)
 
@@ -157,7 +159,7 @@ def make_tenon(job):
     def infer(_alive=inputs):  # the pointers alone do not keep the inputs
         status = run(context, input_pointers, output_pointers)
         if status != 0:
-            raise RuntimeError(f"{job.name}_run returned {status}")
+            raise RuntimeError(f"{name}_run returned {status}")
     infer()
     first = time.perf_counter()
     return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
