@@ -124,15 +124,15 @@ void check_shape(const Shape& shape) {
     throw UserError(
         fmt::format("has {} dimensions; at most {} are supported", shape.size(), te::kMaxRank));
   }
-  int64_t elements = 1;
+  int64_t elements = 1;  // as if empty dimensions had one: no product of some extents may overflow
   for (const int64_t e : shape) {
     if (e < 0 || e > te::kMaxExtent) {
       throw UserError(fmt::format("extent {} is not in 0..{}", e, te::kMaxExtent));
     }
-    elements *= e;  // at most 2^40 * 2^31
-    if (elements >= te::kMaxElements) {
+    if (e > 0 && elements > (te::kMaxElements - 1) / e) {
       throw UserError(fmt::format("shape [{}] has too many elements", fmt::join(shape, ",")));
     }
+    elements *= std::max<int64_t>(e, 1);
   }
 }
 
