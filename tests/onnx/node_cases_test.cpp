@@ -163,6 +163,10 @@ INSTANTIATE_TEST_SUITE_P(Index, NodeCase,
                          ::testing::Values("argmax", "argmin", "compress", "cumsum", "gather",
                                            "gathernd", "nonzero", "onehot", "scatter", "scatternd",
                                            "top_k", "unique"));
+INSTANTIATE_TEST_SUITE_P(Quantized, NodeCase,
+                         ::testing::Values("basic_convinteger", "convinteger", "dequantizelinear",
+                                           "dynamicquantizelinear", "matmulinteger", "qlinearconv",
+                                           "qlinearmatmul", "quantizelinear"));
 INSTANTIATE_TEST_SUITE_P(Reduce, NodeCase,
                          ::testing::Values("hardmax", "logsoftmax", "reduce", "softmax"));
 

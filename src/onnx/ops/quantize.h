@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers as small integers: real = (stored - zero) * scale. What the quantised operators are made of.
+#pragma once
+
+#include "onnx/converter.h"
+
+namespace tenon::onnx {
+
+// Scale and zero point of an operand, shaped so that they broadcast to it. A zero of -1 is absent.
+struct Quantizer {
+  ValueId scale = -1;
+  ValueId zero = -1;
+};
+
+// From inputs `scale` and `zero` for a tensor of `rank`: one number for all, one for each place of `axis`,
+// or as many dimensions as the tensor.
+Quantizer read_quantizer(Convert& c, size_t scale, size_t zero, int64_t axis, int64_t rank);
+// The zero point alone, shaped the same way; -1 if it is absent.
+ValueId read_zero(Convert& c, size_t i, int64_t axis, int64_t rank);
+
+// saturate(round(x / scale) + zero) in type t, halves to even.
+ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t);
+// (x - zero) * scale in the type of the scale.
+ValueId dequantized(Convert& c, ValueId x, const Quantizer& q);
+
+// x - zero in i16, or x itself where the zero point is known to be 0: an operand of integer sums.
+ValueId without_zero(Convert& c, ValueId x, ValueId zero);
+// saturate(round(sum * a * b / y) + zero of y): an i32 sum of products back to the type t.
+ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer& b,
+                    const Quantizer& y, ir::DType t);
+// The sum of products of integers, in i32; operands of rank 1 as MatMul takes them.
+ValueId integer_matmul(Convert& c, ValueId a, ValueId b);
+
+// Scale and zero point that make 8 unsigned bits cover the values of x and 0.
+Quantizer covering(Convert& c, ValueId x);
+
+}  // namespace tenon::onnx
