@@ -30,9 +30,10 @@ struct Member {
 };
 std::string make_archive(const std::vector<Member>& members);
 
-// Links all members of `archive` into a shared library, or into one relocatable object when `soname` is empty.
-// Symbols that nothing defines are left to be found when the library is loaded; `needed` are shared objects that it
-// then asks for. Throws UserError when the output cannot be written. One link at a time in a process: others wait.
+// Links all members of `archive` into a shared library, or into one relocatable object when `soname` is
+// empty. `needed` are shared objects that a library asks for when it is loaded; what neither they nor
+// the archive define is an InternalError. Throws UserError when the output cannot be written. One link
+// at a time in a process: others wait.
 struct LinkJob {
   std::filesystem::path archive;
   std::filesystem::path output;

@@ -42,15 +42,25 @@ void end_names(Names& names) {
 constexpr size_t kRows = sizeof kX86Features / sizeof kX86Features[0];
 static_assert(kRows <= 64);
 
-uint32_t cpuid_word(uint32_t leaf, uint32_t subleaf, Register in) {
-  uint32_t r[4] = {0, 0, 0, 0};
-  __get_cpuid_count(leaf, subleaf, &r[kEax], &r[kEbx], &r[kEcx], &r[kEdx]);
-  return r[in];
+struct Leaf {
+  uint32_t leaf = 0;
+  uint32_t subleaf = 0;
+  uint32_t registers[4] = {0, 0, 0, 0};
+};
+
+// Zeros where the processor has no such leaf. Virtual machines answer slowly: `last` spares questions.
+uint32_t cpuid_word(Leaf& last, uint32_t leaf, uint32_t subleaf, Register in) {
+  if (last.leaf != leaf || last.subleaf != subleaf) {
+    last = {leaf, subleaf, {0, 0, 0, 0}};
+    uint32_t* r = last.registers;
+    __get_cpuid_count(leaf, subleaf, &r[kEax], &r[kEbx], &r[kEcx], &r[kEdx]);
+  }
+  return last.registers[in];
 }
 
-uint32_t saved_states() {
-  constexpr uint32_t kOsxsave = 1u << 27;
-  if ((cpuid_word(1, 0, kEcx) & kOsxsave) == 0) {
+uint32_t saved_states(Leaf& last) {
+  constexpr uint32_t kOsxsave = 1U << 27;
+  if ((cpuid_word(last, 1, 0, kEcx) & kOsxsave) == 0) {
     return 0;
   }
   uint32_t low = 0;
@@ -60,11 +70,12 @@ uint32_t saved_states() {
 }
 
 uint64_t present() {
-  const uint32_t saved = saved_states();
+  Leaf last;
+  const uint32_t saved = saved_states(last);
   uint64_t bits = 0;
   for (size_t i = 0; i < kRows; ++i) {
     const X86Feature& f = kX86Features[i];
-    const bool has = ((cpuid_word(f.leaf, f.subleaf, f.in) >> f.bit) & 1) != 0;
+    const bool has = ((cpuid_word(last, f.leaf, f.subleaf, f.in) >> f.bit) & 1) != 0;
     if (has && (saved & f.saved) == f.saved) {
       bits |= uint64_t{1} << i;
     }

@@ -26,7 +26,7 @@ constexpr uint32_t kSavesYmm = 0x6;
 constexpr uint32_t kSavesZmm = 0xe6;
 constexpr uint32_t kSavesTiles = 0x60000;
 
-// At most 64 rows. Add at the end: a bit is known by its row.
+// At most 64 rows, those of one leaf together.
 constexpr X86Feature kX86Features[] = {
     {"sse3", 1, 0, kEcx, 0, 0, 2},
     {"ssse3", 1, 0, kEcx, 9, 0, 2},
@@ -34,15 +34,15 @@ constexpr X86Feature kX86Features[] = {
     {"sse4.1", 1, 0, kEcx, 19, 0, 2},
     {"sse4.2", 1, 0, kEcx, 20, 0, 2},
     {"popcnt", 1, 0, kEcx, 23, 0, 2},
-    {"sahf", 0x80000001, 0, kEcx, 0, 0, 2},
     {"avx", 1, 0, kEcx, 28, kSavesYmm, 3},
     {"f16c", 1, 0, kEcx, 29, kSavesYmm, 3},
     {"fma", 1, 0, kEcx, 12, kSavesYmm, 3},
     {"movbe", 1, 0, kEcx, 22, 0, 3},
+    {"sahf", 0x80000001, 0, kEcx, 0, 0, 2},
+    {"lzcnt", 0x80000001, 0, kEcx, 5, 0, 3},
     {"avx2", 7, 0, kEbx, 5, kSavesYmm, 3},
     {"bmi", 7, 0, kEbx, 3, 0, 3},
     {"bmi2", 7, 0, kEbx, 8, 0, 3},
-    {"lzcnt", 0x80000001, 0, kEcx, 5, 0, 3},
     {"avx512f", 7, 0, kEbx, 16, kSavesZmm, 4},
     {"avx512dq", 7, 0, kEbx, 17, kSavesZmm, 4},
     {"avx512cd", 7, 0, kEbx, 28, kSavesZmm, 4},
@@ -50,13 +50,13 @@ constexpr X86Feature kX86Features[] = {
     {"avx512vl", 7, 0, kEbx, 31, kSavesZmm, 4},
     {"avx512vbmi", 7, 0, kEcx, 1, kSavesZmm, 0},
     {"avx512vnni", 7, 0, kEcx, 11, kSavesZmm, 0},
-    {"avx512bf16", 7, 1, kEax, 5, kSavesZmm, 0},
     {"avx512fp16", 7, 0, kEdx, 23, kSavesZmm, 0},
-    {"avxvnni", 7, 1, kEax, 4, kSavesYmm, 0},
-    {"avxvnniint8", 7, 1, kEdx, 4, kSavesYmm, 0},
     {"amx-tile", 7, 0, kEdx, 24, kSavesTiles, 0},
     {"amx-int8", 7, 0, kEdx, 25, kSavesTiles, 0},
     {"amx-bf16", 7, 0, kEdx, 22, kSavesTiles, 0},
+    {"avx512bf16", 7, 1, kEax, 5, kSavesZmm, 0},
+    {"avxvnni", 7, 1, kEax, 4, kSavesYmm, 0},
+    {"avxvnniint8", 7, 1, kEdx, 4, kSavesYmm, 0},
 };
 
 // A bit of what the kernel passes to every program.

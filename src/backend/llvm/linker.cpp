@@ -16,7 +16,7 @@ std::vector<std::string> arguments(const LinkJob& job) {
   if (job.soname.empty()) {
     args.emplace_back("-r");
   } else {
-    args.insert(args.end(), {"-shared", "-soname", job.soname, "--hash-style=gnu",
+    args.insert(args.end(), {"-shared", "-soname", job.soname, "--hash-style=gnu", "--no-undefined",
                              "--build-id=none", "-z", "now", "-z", "relro"});
   }
   args.insert(args.end(), {"--whole-archive", job.archive, "--no-whole-archive"});
@@ -38,7 +38,7 @@ void link(const LinkJob& job) {
   std::string text;
   llvm::raw_string_ostream out(text);
   const lld::Result result = lld::lldMain(pointers, out, out, {{lld::Gnu, &lld::elf::link}});
-  TENON_CHECK(result.canRunAgain) << text;
+  TENON_CHECK(result.canRunAgain && text.find("undefined symbol") == std::string::npos) << text;
   if (result.retCode != 0) {
     throw UserError("cannot link " + job.output.string() + ": " + text);
   }
