@@ -32,18 +32,15 @@ std::set<std::string> listed_files(const fs::path& manifest) {
   return names;
 }
 
-bool holds_only_artifacts(const fs::path& directory) {
-  std::set<std::string> known;
-  std::set<std::string> found;
+// True if everything in the folder was written with the artifact `name`.
+bool holds_nothing_else(const fs::path& directory, const std::string& name) {
+  const std::set<std::string> known = listed_files(directory / (name + ".json"));
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (!entry.is_directory()) {
-      found.insert(fs::relative(entry.path(), directory));
-    }
-    if (entry.path().extension() == ".json") {
-      known.merge(listed_files(entry.path()));
+    if (!entry.is_directory() && !known.contains(fs::relative(entry.path(), directory))) {
+      return false;
     }
   }
-  return std::includes(known.begin(), known.end(), found.begin(), found.end());
+  return true;
 }
 
 bool exchange(const fs::path& a, const fs::path& b) {
@@ -86,7 +83,7 @@ fs::path make_sibling(const fs::path& directory) {
   return name;
 }
 
-void install(const fs::path& made, const fs::path& directory) {
+void install(const fs::path& made, const fs::path& directory, const std::string& name) {
   try {
     if (!fs::exists(fs::symlink_status(directory))) {
       fs::create_directories(fs::absolute(directory).parent_path());
@@ -97,7 +94,7 @@ void install(const fs::path& made, const fs::path& directory) {
       throw UserError(directory.string() + " is not a folder");
     }
     const fs::path place = fs::canonical(directory);
-    if (!holds_only_artifacts(place) || !exchange(made, place)) {
+    if (!holds_nothing_else(place, name) || !exchange(made, place)) {
       move_files(made, place);
     }
     fs::remove_all(made);

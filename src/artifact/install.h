@@ -3,14 +3,17 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace tenon::artifact {
 
 // A fresh folder beside `directory`, whose parent is made if need be.
 std::filesystem::path make_sibling(const std::filesystem::path& directory);
 
-// Moves `made` to `directory`. An artifact that stands there is replaced as a whole; in a folder that holds anything
-// else, the files are moved in one by one and the rest is left alone. Throws UserError.
-void install(const std::filesystem::path& made, const std::filesystem::path& directory);
+// Moves `made`, which holds the artifact `name`, to `directory`. An older artifact of that name is
+// replaced as a whole; in a folder that holds anything else too, the files are moved in one by one and
+// the rest is left alone. Throws UserError.
+void install(const std::filesystem::path& made, const std::filesystem::path& directory,
+             const std::string& name);
 
 }  // namespace tenon::artifact

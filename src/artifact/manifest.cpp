@@ -182,4 +182,24 @@ std::string lock_text(const Program& program) {
                {"tasks", tasks}});
 }
 
+std::map<std::string, std::string> read_lock(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  if (!in) {
+    throw UserError("cannot read " + path.string());
+  }
+  const Json j = Json::parse(in, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object() || j.value("schema", "") != kLockSchema) {
+    throw UserError(path.string() + " is not a lock file of this version");
+  }
+  std::map<std::string, std::string> traces;
+  try {
+    for (const Json& task : j.at("tasks")) {
+      traces[task.at("task")] = task.at("trace");
+    }
+  } catch (const Json::exception& e) {
+    throw UserError(path.string() + " is damaged: " + e.what());
+  }
+  return traces;
+}
+
 }  // namespace tenon::artifact

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,5 +34,7 @@ FileEntry describe_file(const std::filesystem::path& folder, const std::string& 
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
 
 std::string lock_text(const Program& program);
+// The trace of each task (Kernel::task) that a lock file holds. Throws UserError.
+std::map<std::string, std::string> read_lock(const std::filesystem::path& path);
 
 }  // namespace tenon::artifact

@@ -189,7 +189,7 @@ Written write(const Program& program, const WriteOptions& options) {
   }
   write_file(folder / (program.name + ".json"), with_files(manifest, entries));
   written.files = files_in(folder);
-  install(folder, options.directory);
+  install(folder, options.directory, program.name);
   return written;
 }
 
