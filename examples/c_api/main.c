@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "net.h"
+#include <net.h>
 
 static void* allocate(size_t bytes) {
   void* memory = calloc(1, bytes > 0 ? bytes : 1);

@@ -11,7 +11,7 @@ inline constexpr const char* kCountAllocations = R"(
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "net.h"
+#include <net.h>
 static volatile int count;
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
@@ -50,8 +50,8 @@ int main(void) {
 // Two models in one program.
 inline constexpr const char* kTwoModels = R"(
 #include <stdio.h>
-#include "one.h"
-#include "two.h"
+#include <one.h>
+#include <two.h>
 int main(void) {
   const char* why = "";
   static float in[51], a[87], b[87];
