@@ -42,7 +42,7 @@ Importer::Importer(const proto::ModelProto& model, const std::string& folder,
                    const ImportOptions& options)
     : model_(model), options_(options), files_(folder), builder_(graph_) {}
 
-void Importer::run() {
+void Importer::run() try {
   read_opsets();
   read_functions();
   read_types(model_.graph());
@@ -51,6 +51,8 @@ void Importer::run() {
   read_inputs(model_.graph(), names);
   convert_all(model_.graph().node(), names, Place{&opsets_, nullptr, "", 0});
   read_outputs(model_.graph(), names);
+} catch (const OverLimit& e) {
+  throw UserError(e.what);
 }
 
 void Importer::read_opsets() {
@@ -103,15 +105,19 @@ void Importer::read_initializers(const proto::GraphProto& g, Names& names) {
 }
 
 void Importer::convert_all(const Nodes& nodes, Names& names, const Place& place) {
-  if (place.depth > kMaxDepth) throw UserError("subgraphs or functions are nested too deeply");
+  if (place.depth > kMaxDepth) throw OverLimit{"subgraphs or functions are nested too deeply"};
   for (const int n : execution_order(nodes)) convert_node(nodes.Get(n), n, names, place);
+}
+
+void Importer::count_conversion() {
+  if (++conversions_ > kMaxConversions) {
+    throw OverLimit{fmt::format("more than {} nodes, unrolled loops included", kMaxConversions)};
+  }
 }
 
 void Importer::convert_node(const proto::NodeProto& node, int index, Names& names,
                             const Place& place) {
-  if (++conversions_ > kMaxConversions) {
-    throw UserError(fmt::format("more than {} nodes, unrolled loops included", kMaxConversions));
-  }
+  count_conversion();
   std::string name = node.name();
   if (name.empty() && node.output_size() > 0) name = node.output(0);
   if (name.empty()) name = fmt::format("{}_{}", node.op_type(), index);
@@ -189,8 +195,8 @@ void Importer::count_made_constants(const Call& call, size_t first_new) {
     if (graph_.values[v].constant()) made_constants_ += graph_.values[v].bytes();
   }
   if (made_constants_ > kMaxMadeConstants) {
-    throw UserError(fmt::format("node '{}': computed constants take more than {} MiB", call.name,
-                                kMaxMadeConstants >> 20));
+    throw OverLimit{fmt::format("node '{}': computed constants take more than {} MiB", call.name,
+                                kMaxMadeConstants >> 20)};
   }
 }
 
@@ -245,6 +251,7 @@ std::optional<ValueId> Importer::stand_in(const std::string& name) {
 std::vector<ValueId> Importer::run_subgraph(const proto::GraphProto& g,
                                             const std::vector<ValueId>& arguments,
                                             const Names& outer, const Place& place) {
+  count_conversion();  // a body without nodes must end, too
   Names names{&outer, {}};
   read_initializers(g, names);
   size_t next = 0;

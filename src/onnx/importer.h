@@ -39,6 +39,11 @@ struct Place {
 // The outputs of a subgraph depend on a node that is not imported (and that is reported already).
 struct Blocked {};
 
+// Ends the import altogether, unlike a UserError, which is the problem of one node.
+struct OverLimit {
+  std::string what;
+};
+
 class Importer {
  public:
   Importer(const proto::ModelProto& model, const std::string& folder, const ImportOptions& options);
@@ -86,6 +91,7 @@ class Importer {
   void bind_outputs(const Call& call, const std::vector<ValueId>& values, size_t first_new);
   void report(const Call& call, const std::string& reason, const std::string& hint);
   std::optional<ValueId> stand_in(const std::string& name);
+  void count_conversion();
   void count_made_constants(const Call& call, size_t first_new);
 
   const proto::ModelProto& model_;

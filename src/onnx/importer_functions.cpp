@@ -5,6 +5,7 @@
 
 #include "onnx/converter.h"
 #include "onnx/importer.h"
+#include "onnx/model_file.h"
 
 namespace tenon::onnx {
 namespace {
@@ -18,12 +19,10 @@ std::vector<proto::AttributeProto> default_attributes(const proto::FunctionProto
   for (int i = 0; i < rest.field_count(); ++i) {
     const auto& field = rest.field(i);
     if (field.number() != kAttributeProto) continue;
-    proto::AttributeProto a;
-    if (field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED ||
-        !a.ParsePartialFromString(field.length_delimited())) {
+    if (field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED) {
       throw UserError(fmt::format("function '{}' is damaged", f.name()));
     }
-    found.push_back(std::move(a));
+    found.push_back(parse_attribute(field.length_delimited()));
   }
   return found;
 }

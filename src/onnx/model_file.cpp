@@ -194,6 +194,10 @@ proto::ModelProto parse_model(const std::string& bytes) {
   return m;
 }
 
+proto::AttributeProto parse_attribute(const std::string& bytes) {
+  return parse<proto::AttributeProto>(bytes, Kind::kAttribute, "an ONNX attribute");
+}
+
 proto::TensorProto parse_tensor(const std::string& bytes) {
   return parse<proto::TensorProto>(bytes, Kind::kTensor, "an ONNX tensor");
 }

@@ -13,6 +13,7 @@ std::string read_file(const std::string& path);
 
 // UserError if the bytes are not such a message, or would occupy too much once parsed.
 proto::ModelProto parse_model(const std::string& bytes);
+proto::AttributeProto parse_attribute(const std::string& bytes);
 proto::TensorProto parse_tensor(const std::string& bytes);
 
 }  // namespace tenon::onnx

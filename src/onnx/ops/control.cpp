@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "onnx/converter.h"
+#include "onnx/ops/emit.h"
 
 namespace tenon::onnx {
 namespace {
@@ -49,15 +49,9 @@ std::vector<ValueId> convert_constant(Convert& c) {
 
 std::vector<ValueId> convert_identity(Convert& c) { return {c.input(0)}; }
 
-ir::Array filled(ir::DType t, const Shape& shape, double v) {
-  ir::Array a(t, shape);
-  for (int64_t i = 0; i < a.elements(); ++i) a.set_double(i, v);
-  return a;
-}
-
 std::vector<ValueId> pass_with_mask(Convert& c, ir::DType mask) {
   std::vector<ValueId> out{c.input(0)};
-  if (c.has_output(1)) out.push_back(c.b().constant(filled(mask, c.shape(0), 1), "mask"));
+  if (c.has_output(1)) out.push_back(filled(c, mask, c.shape(0), 1.0));
   return out;
 }
 
@@ -161,6 +155,9 @@ std::vector<ValueId> convert_loop(Convert& c) {
 
 ValueId element(GraphBuilder& b, ValueId x, int64_t dim, int64_t at) {
   Shape shape = b.shape(x);
+  if (dim >= static_cast<int64_t>(shape.size()) || at >= shape[static_cast<size_t>(dim)]) {
+    throw Unsupported("what the Scan goes through has too few elements");
+  }
   Shape begin(shape.size(), 0);
   begin[static_cast<size_t>(dim)] = at;
   shape[static_cast<size_t>(dim)] = 1;
@@ -258,7 +255,7 @@ std::vector<ValueId> convert_scan_8(Convert& c) {
   }
   GraphBuilder& b = c.b();
   const Scan whole = scan_sizes(c, 1);
-  if (b.shape(whole.inputs[0]).empty()) {
+  if (b.shape(whole.inputs[0]).empty() || b.shape(whole.inputs[0])[0] == 0) {
     throw Unsupported("a scan input has no batch dimension");
   }
   const int64_t batch = b.shape(whole.inputs[0])[0];

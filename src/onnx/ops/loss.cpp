@@ -4,14 +4,13 @@
 
 #include <optional>
 
-#include "onnx/converter.h"
+#include "onnx/ops/emit.h"
 
 namespace tenon::onnx {
 namespace {
 
 using ir::BinaryOp;
 using ir::Expr;
-using Axes = std::span<const ir::Var>;
 
 struct Loss {
   std::string reduction;
@@ -23,6 +22,8 @@ struct Loss {
 ir::DType sum_type(ir::DType t) { return t.bits == 16 ? ir::kF32 : t; }
 
 Loss read(Convert& c) {
+  require_float(c.dtype(0));
+  if (!c.dtype(1).is_int()) refuse("labels are {}", ir::to_string(c.dtype(1)));
   Loss loss;
   loss.reduction = c.string_or("reduction", "mean");
   if (loss.reduction != "none" && loss.reduction != "sum" && loss.reduction != "mean") {

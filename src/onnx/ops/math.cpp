@@ -159,7 +159,7 @@ Expr bit_or(const Expr& a, const Expr& b) { return ir::make_binary(ir::BinaryOp:
 Expr bit_xor(const Expr& a, const Expr& b) { return ir::make_binary(ir::BinaryOp::kBitXor, a, b); }
 
 std::vector<ValueId> convert_bit_shift(Convert& c) {
-  const std::vector<ValueId> operands = all_inputs(c);
+  const std::vector<ValueId> operands{c.input(0), c.input(1)};
   require_same_type(c, operands);
   const std::string direction = c.string_or("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") {
@@ -188,7 +188,7 @@ Expr float_mod(const Expr& a, const Expr& b, Intrinsic rounding) {
 }
 
 std::vector<ValueId> convert_mod(Convert& c) {
-  const std::vector<ValueId> operands = all_inputs(c);
+  const std::vector<ValueId> operands{c.input(0), c.input(1)};
   require_same_type(c, operands);
   const bool truncates = c.int_or("fmod", 0) != 0;
   return {c.b().elementwise("mod", operands, [&](Args v) {
@@ -283,7 +283,7 @@ std::vector<ValueId> convert_mean(Convert& c) {
 // ---- choice and conversion -------------------------------------------------------------------
 
 std::vector<ValueId> convert_where(Convert& c) {
-  const std::vector<ValueId> operands = all_inputs(c);
+  const std::vector<ValueId> operands{c.input(0), c.input(1), c.input(2)};
   require_same_type(c, {c.input(1), c.input(2)});
   if (!c.dtype(0).is_bool()) {
     refuse("the condition is {}, not bool", ir::to_string(c.dtype(0)));

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "onnx/converter.h"
+#include "onnx/ops/emit.h"
 #include "onnx/ops/recurrent_cell.h"
 
 namespace tenon::onnx {
@@ -145,7 +145,7 @@ Recurrent read(Convert& c, Kind kind) {
 // The initial state of direction d: batch x hidden, zeros if the model gives none.
 ValueId initial(const Recurrent& r, size_t i, int64_t d) {
   if (!r.c.has_input(i)) {
-    return r.c.b().constant(ir::Array(r.dtype, {r.batch, r.hidden}), "zeros");
+    return filled(r.c, r.dtype, {r.batch, r.hidden}, 0.0);
   }
   const int64_t n = r.directions;
   require_shape(r.c, i, "an initial state",
@@ -194,7 +194,7 @@ Layer layer_of(const Recurrent& r, int64_t d, int64_t own_bias) {
   if (r.c.has_input(3)) {
     ValueId rb = bias(r, d, 1, 0, r.kind.gates - own_bias);
     if (own_bias > 0) {
-      rb = join(b, {rb, b.constant(ir::Array(b.dtype(rb), {own_bias * r.hidden}), "zeros")}, 0);
+      rb = join(b, {rb, filled(r.c, b.dtype(rb), {own_bias * r.hidden}, 0.0)}, 0);
     }
     xw = add(b, "bias", {xw, bias(r, d, 0, 0, r.kind.gates), rb});
   }

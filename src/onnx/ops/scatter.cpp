@@ -113,20 +113,21 @@ std::vector<ValueId> convert_scatter_elements(Convert& c) {
       refuse("indices have extent {} in dimension {}, the data {}", given[d], d, shape[d]);
     }
   }
-  return {c.b().compute("scatter", all_inputs(c), [&](te::Builder& t, Tensors in) {
-    const auto at = [&](Axes p, const Expr& k) {
-      std::vector<Expr> place(p.begin(), p.end());
-      place[axis] = k;
-      return place;
-    };
-    Aim aim{given[axis], {}, reachable, {}};
-    aim.hits = [&](Axes p, const Expr& k) {
-      const Expr target = wrapped(ir::load(in[1], at(p, k)), shape[axis]);
-      return ir::logical_and(reachable(p), ir::eq(target, p[axis]));
-    };
-    aim.update = [&](Axes p, const Expr& k) { return ir::load(in[2], at(p, k)); };
-    return scatter(t, in[0], aim, reduction);
-  })};
+  return {c.b().compute(
+      "scatter", {c.input(0), c.input(1), c.input(2)}, [&](te::Builder& t, Tensors in) {
+        const auto at = [&](Axes p, const Expr& k) {
+          std::vector<Expr> place(p.begin(), p.end());
+          place[axis] = k;
+          return place;
+        };
+        Aim aim{given[axis], {}, reachable, {}};
+        aim.hits = [&](Axes p, const Expr& k) {
+          const Expr target = wrapped(ir::load(in[1], at(p, k)), shape[axis]);
+          return ir::logical_and(reachable(p), ir::eq(target, p[axis]));
+        };
+        aim.update = [&](Axes p, const Expr& k) { return ir::load(in[2], at(p, k)); };
+        return scatter(t, in[0], aim, reduction);
+      })};
 }
 
 // For each place of the leading dimensions the number of the last tuple that names it, or -1.
