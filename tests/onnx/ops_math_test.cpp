@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         BinaryCase{"Equal", [](double a, double b) { return a == b ? 1.0 : 0; }, true},
         BinaryCase{"Less", [](double a, double b) { return a < b ? 1.0 : 0; }, true},
         BinaryCase{"GreaterOrEqual", [](double a, double b) { return a >= b ? 1.0 : 0; }, true}),
-    [](const auto& info) { return std::string(info.param.op); });
+    [](const auto& test) { return std::string(test.param.op); });
 
 struct UnaryCase {
   const char* op;
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         UnaryCase{"Gelu", [](double x) { return x * 0.5 * (1 + std::erf(x / std::sqrt(2))); }, -4,
                   4},
         UnaryCase{"Shrink", [](double x) { return std::abs(x) > 0.5 ? x : 0; }, -2, 2}),
-    [](const auto& info) { return std::string(info.param.op); });
+    [](const auto& test) { return std::string(test.param.op); });
 
 TEST(MathOps, GeluByTanhAndItsBias) {
   const ir::Array x = floats({-3, -1, -0.25, 0, 0.5, 2});

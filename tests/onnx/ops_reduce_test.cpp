@@ -116,7 +116,7 @@ TEST_P(Reductions, OverAnyAxes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.op); });
+                         [](const auto& test) { return std::string(test.param.op); });
 
 TEST(ReduceOps, WithoutAxes) {
   Rng rng(2);

@@ -181,6 +181,13 @@ TEST(ShapeOps, SplitsEquallyAndAsGiven) {
                Unsupported);
 }
 
+TEST(ShapeOps, SplitsIntoManyParts) {
+  Rng rng(2);
+  const ir::Array x = random_array(rng, ir::kI32, {180});
+  const std::vector<ir::Array> parts = OpRun("Split").in(x).outputs(60).run();
+  EXPECT_EQ(parts[59].get(2).i, x.get(179).i);
+}
+
 TEST(ShapeOps, ConcatenatesAlsoNothing) {
   Rng rng(3);
   const ir::Array a = random_array(rng, ir::kF32, {2, 3});

@@ -345,8 +345,11 @@ std::vector<int64_t> split_lengths(Convert& c, int64_t extent) {
       lengths.push_back(std::clamp<int64_t>(extent - i * each, 0, each));
     }
   }
-  if (lengths.size() != c.num_outputs() || count_elements(lengths) < 0 ||
-      std::accumulate(lengths.begin(), lengths.end(), int64_t{0}) != extent) {
+  int64_t rest = extent;
+  for (const int64_t length : lengths) {
+    rest = length < 0 || length > rest ? -1 : rest - length;
+  }
+  if (lengths.size() != c.num_outputs() || rest != 0) {
     refuse("the parts do not make up the {} elements of the axis", extent);
   }
   return lengths;
