@@ -16,8 +16,12 @@
 
 namespace tenon::compile {
 
-// Schedules by Kernel::task, as a lock file holds them.
-using Schedules = std::map<std::string, std::string>;
+struct Schedule {
+  std::string trace;            // as text
+  std::string origin = "lock";  // who found it: becomes Kernel::origin
+};
+// By Kernel::task, as a lock file holds them.
+using Schedules = std::map<std::string, Schedule>;
 
 struct Options {
   target::Target target;

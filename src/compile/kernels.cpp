@@ -93,8 +93,8 @@ class Maker {
                            const std::string& task, std::string& origin) const {
     const auto it = options_.schedules.find(task);
     if (it != options_.schedules.end()) {
-      origin = "lock";
-      return schedule::parse_trace(it->second, initial, "lock file, task " + task);
+      origin = it->second.origin;
+      return schedule::parse_trace(it->second.trace, initial, "lock file, task " + task);
     }
     if (options_.frozen) {
       throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),

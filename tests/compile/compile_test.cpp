@@ -99,12 +99,12 @@ TEST(Compile, SchedulesFromALockGiveTheSameProgram) {
   Options o = host();
   o.frozen = true;
   EXPECT_THROW(compile(small_network(), "net", o), MissingSchedule);
-  for (const artifact::Kernel& k : first.kernels) o.schedules[k.task] = k.trace;
+  for (const artifact::Kernel& k : first.kernels) o.schedules[k.task] = {k.trace, k.origin};
   const artifact::Program second = compile(small_network(), "net", o);
   ASSERT_EQ(first.kernels.size(), second.kernels.size());
   for (size_t i = 0; i < first.kernels.size(); ++i) {
     EXPECT_EQ(first.kernels[i].trace, second.kernels[i].trace);
-    EXPECT_EQ(second.kernels[i].origin, "lock");
+    EXPECT_EQ(second.kernels[i].origin, first.kernels[i].origin);
   }
 }
 

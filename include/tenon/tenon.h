@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tenon as a C++ library: a model file in, a folder with a small fast library out, loaded and run.
+//
+//   tenon::api::compile("resnet50.onnx", "out", {.dims = {{"batch", 1}}});
+//   const auto library = tenon::api::Library::load("out");
+//   tenon::api::Session session(library, 2);
+//   session.run({image.data()}, {scores.data()});
+//
+// What a finished library needs is in its own C header (out/NAME.h); this header is for programs that compile
+// models themselves, or load any model by its folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace tenon::api {
+
+// What went wrong, as a sentence for people. Every function here throws it and nothing else.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Dense, row-major.
+struct Tensor {
+  std::string name;
+  std::string dtype;  // "f32", "i64", "u8", "bool", "f16", "bf16", ...
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+};
+
+struct CompileOptions {
+  std::string name;                     // of the library; the model's file name by default
+  std::string target = "host";          // or a row: "x86-64-v3", "x86-64-v4", "aarch64"
+  std::map<std::string, int64_t> dims;  // symbolic dimensions by name
+  std::map<std::string, std::vector<int64_t>> shapes;  // whole inputs by name
+  std::string lock;                                    // schedules from a lock file
+  bool frozen = false;        // every schedule must come from the lock file
+  std::string emit = "so,h";  // of so, a, h, o, ll, asm
+  int threads = 0;            // to compile with; 0: one per core
+  std::function<void(const std::string& phase, size_t done, size_t total)> progress;
+};
+
+// Everything in the model that cannot be compiled, one sentence each; empty: compile will work.
+std::vector<std::string> check(const std::string& model, const CompileOptions& options = {});
+
+// Writes the folder, whole or not at all, and returns the files in it.
+std::vector<std::string> compile(const std::string& model, const std::string& folder,
+                                 const CompileOptions& options = {});
+
+// A compiled model on disk. Cheap to copy; safe to use from several threads.
+class Library {
+ public:
+  static Library load(const std::string& folder);
+  const std::string& name() const;
+  const std::vector<Tensor>& inputs() const;
+  const std::vector<Tensor>& outputs() const;
+  const std::string& manifest() const;  // JSON
+
+ private:
+  friend class Session;
+  struct Impl;
+  explicit Library(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+// One context: memory and threads of its own. For one thread at a time; make as many as needed.
+class Session {
+ public:
+  explicit Session(const Library& library, int threads = 0);  // 0: one per core
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // One pointer per input and output, each to as many bytes as the tensor has. No memory is allocated; pointers to
+  // multiples of 64 bytes are used in place.
+  void run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenon::api
