@@ -11,3 +11,12 @@ TOLERANCES = {name: 1e-3 if name in DEEPEST else 1e-4 for name in (
 
 def tolerance(name):
     return TOLERANCES.get(name, 1e-4)
+
+
+def is_right(name, difference):
+    """DIFFERENCE as worker.py gives it: None stands for outputs that are not finite."""
+    return difference is not None and difference <= tolerance(name)
+
+
+def show(difference):
+    return "not finite" if difference is None else f"{difference:.1e}"

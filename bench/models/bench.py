@@ -19,6 +19,7 @@ import report
 ROOT = harness.ROOT
 MODELS = ROOT / "build/models"
 PEERS = ("onnxruntime", "openvino", "tvm", "pytorch")
+BUSY = 0.7  # load average from which on measurements are doubted
 
 
 def parse_arguments():
@@ -130,8 +131,8 @@ def verdicts(rows):
             lines.append(f"{place}: {name} is absent: {why}")
             code = max(code, 1 if name == "tenon" else 0)
         for name, difference in row["difference"].items():
-            if not difference <= accuracy.tolerance(row["model"]):
-                lines.append(f"{place}: {name} is WRONG: {difference:.1e} from PyTorch's output relative to the largest")
+            if not accuracy.is_right(row["model"], difference):
+                lines.append(f"{place}: {name} is WRONG: {accuracy.show(difference)} from PyTorch's output relative to the largest")
                 code = 4 if name == "tenon" else code
     return lines, code
 
@@ -156,6 +157,8 @@ def main():
             say(report.table(rows[-1:], list(interpreters)).split("\n")[1])
             report.write_json(arguments.json, rows, facts)
     print(report.table(rows, list(interpreters)))
+    if facts["machine"]["load"] > BUSY:
+        print(f"the machine was busy (load {facts['machine']['load']:.1f}): these numbers count for nothing")
     lines, code = verdicts(rows)
     print("\n".join(filter(None, [report.summary(rows), *lines])))
     if not arguments.no_tenon:

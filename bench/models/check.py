@@ -2,7 +2,7 @@
 """check.py [--models a,b] [--threads 1,2] [--tenon PATH]: compiles the exported networks and compares with PyTorch.
 
 One line per model and thread count: the largest difference relative to the largest output, the tolerance, and the
-difference from PyTorch's float64 run where NAME.npz has it. Exits 4 if an output is wrong, 1 if a model does not
+difference from PyTorch's run in float64. Exits 4 if an output is wrong, 1 if a model does not
 compile or run. Needs numpy.
 """
 import argparse
@@ -33,9 +33,10 @@ def check(compiled, model, threads):
     worker.close()
     if worker.failed():
         return f"{place}  FAILED: {worker.start['error']}", 1
-    difference, allowed = worker.start["difference"], accuracy.tolerance(model.stem)
-    right = difference <= allowed
-    return f"{place}  {'right' if right else 'WRONG'}  {difference:.1e} (allowed {allowed:.0e})", 0 if right else 4
+    difference, exact = worker.start["difference"], worker.start["difference64"]
+    right = accuracy.is_right(model.stem, difference)
+    return (f"{place}  {'right' if right else 'WRONG'}  {accuracy.show(difference)} (allowed"
+            f" {accuracy.tolerance(model.stem):.0e}), from float64 {accuracy.show(exact)}"), 0 if right else 4
 
 
 def main():

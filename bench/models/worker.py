@@ -2,12 +2,15 @@
 """worker.py CONTESTANT MODEL.onnx ARTIFACT THREADS: one contestant with one model in a process of its own.
 
 Reads one JSON object per line from stdin and answers each with one line on stdout:
-  (start)                               {"load_s": .., "difference": .., "detail": {..}} or {"error": ".."}
+  (start)                               {"load_s": .., "difference": .., "difference64": .., "detail": {..}} or
+                                        {"error": ".."}; differences are from PyTorch's run in float32 and float64,
+                                        relative to its largest output, null if not finite
   {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
                                         or passed by at least one
 Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
 """
 import json
+import math
 import os
 import pathlib
 import sys
@@ -40,8 +43,13 @@ def load(contestant, model, artifact, threads):
     got, want = np.array(runner.outputs(runner.run())[0]), job.outputs[0]
     if got.shape != want.shape:
         raise RuntimeError(f"output is {got.shape}, PyTorch's {want.shape}")
-    difference = float(np.abs(got - want).max() / np.abs(want).max())
-    return runner, {"load_s": load_s, "difference": difference, "detail": runner.detail}
+    return runner, {"load_s": load_s, "difference": relative_difference(got, want),
+                    "difference64": relative_difference(got, recorded["out64"]), "detail": runner.detail}
+
+
+def relative_difference(got, want):
+    difference = float(abs(got - want).max() / abs(want).max())
+    return difference if math.isfinite(difference) else None
 
 
 def measure(run, seconds, warmup):
