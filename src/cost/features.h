@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The 164 numbers per stored buffer that Ansor's cost model reads (Zheng et al. 2020, and the open-source code),
+// computed from the State: loops, extents and affine accesses, without lowering.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "schedule/state.h"
+
+namespace tenon::cost {
+
+inline constexpr size_t kFeatures = 164;
+
+struct Features {
+  std::vector<float> values;  // rows x kFeatures, row-major
+  size_t rows() const { return values.size() / kFeatures; }
+};
+
+// Refused when bounds cannot be inferred.
+Result<Features> extract(const schedule::State& s);
+// The name of each column, and a hash of all names: what a saved model must agree on.
+const std::array<std::string, kFeatures>& feature_names();
+uint64_t feature_hash();
+
+}  // namespace tenon::cost

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records in SQLite (write-ahead log): tasks, measurements, runs. Append-only; what record() returned from is on disk.
+// Key of a measurement: task, target fingerprint, protocol, trace.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "task/record.h"
+
+namespace tenon::db {
+
+struct TaskRow {
+  std::string key, te, edges, label;
+  double flops = 0;
+};
+struct RunRow {
+  std::string id, command, model, started,
+      finished;  // times as ISO 8601; finished empty: cut off or going on
+  int64_t measured = 0, failed = 0;
+};
+struct Filter {  // empty: any
+  std::string task, target, protocol, run;
+};
+
+class Database {
+ public:
+  // Creates the file, or opens it and migrates an older schema. Throws UserError: read-only, corrupt, newer schema, no room.
+  static std::unique_ptr<Database> open(const std::string& path);
+  static std::unique_ptr<Database> open_read_only(const std::string& path);
+  virtual ~Database() = default;
+
+  virtual void add_task(const TaskRow& t) = 0;  // again: nothing
+  virtual std::string begin_run(const std::string& command, const std::string& model) = 0;
+  virtual void end_run(const std::string& id) = 0;
+  virtual void record(const std::vector<task::Measurement>& m) = 0;  // one transaction
+
+  virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;  // oldest first
+  // The fastest that is verified (or any, when asked).
+  virtual std::optional<task::Measurement> best(const Filter& f, bool verified_only) const = 0;
+  virtual std::vector<TaskRow> tasks() const = 0;
+  virtual std::vector<RunRow> runs() const = 0;
+
+  virtual std::string check() const = 0;  // empty: sound
+  // Removes failures and all but the best `keep` per key; returns how many rows went.
+  virtual int64_t prune(const Filter& f, int64_t keep) = 0;
+};
+
+}  // namespace tenon::db

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Building and running candidates. The real measurer does both in other processes (tenon-build, tenon-run) under limits;
+// the pretend one (sim) computes a time from the program, the same for the same seed.
+//
+//   auto m = device_measurer(options);
+//   std::vector<task::Measurement> r = m->measure(task, traces, best_so_far_s);
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "task/record.h"
+#include "task/task.h"
+
+namespace tenon::measure {
+
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  virtual std::string target() const = 0;    // fingerprint of what is measured on
+  virtual std::string protocol() const = 0;  // as text
+  // One measurement per trace, in order; never throws for what a candidate does. best_s <= 0: none yet; it bounds
+  // how long a run may take. `stop` is asked between candidates; those not reached are left out at the end.
+  virtual std::vector<task::Measurement> measure(const task::Task& t,
+                                                 std::span<const schedule::Trace> traces,
+                                                 double best_s,
+                                                 const std::function<bool()>& stop) = 0;
+  // Compares with the reference on several inputs, with guard zones and poisoned outputs: empty if right,
+  // otherwise what is wrong.
+  virtual std::string verify(const task::Task& t, const schedule::Trace& trace) = 0;
+  // The candidates again, interleaved, until the intervals of their medians part or the time is up; in order.
+  virtual std::vector<task::Measurement> finals(const task::Task& t,
+                                                std::span<const schedule::Trace> traces,
+                                                double seconds) = 0;
+};
+
+struct DeviceOptions {
+  task::Protocol protocol;
+  std::string build_tool, run_tool;  // paths of tenon-build and tenon-run
+  double compile_limit_s = 15;
+  int64_t compile_memory_bytes = int64_t{2} << 30;
+  double run_limit_s = 10;  // the most; less once a best is known
+  int builders = 0;         // processes; 0: one per core
+  double min_run_s = 0.02;  // measured time per candidate
+};
+std::unique_ptr<Measurer> device_measurer(const DeviceOptions& options);
+
+struct SimOptions {
+  uint64_t seed = 1;
+  task::Protocol protocol;
+  double noise = 0.02;     // relative, drawn from the seed and the trace
+  double failures = 0.02;  // share of candidates that crash, hang or do not compile
+};
+std::unique_ptr<Measurer> sim_measurer(const SimOptions& options);
+
+}  // namespace tenon::measure

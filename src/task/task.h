@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The vocabulary of tuning: what is tuned (Task), what is tried (a trace), what came of it (Measurement).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "layout/layout.h"
+#include "schedule/trace.h"
+
+namespace tenon::task {
+
+// One kernel to be made fast: what it computes, how the tensors at its edges are stored, and for which machine.
+struct Task {
+  std::shared_ptr<const te::ComputeDag> dag;
+  std::map<std::string, layout::Layout> edges;  // of inputs that are not constant, and of outputs
+  std::shared_ptr<const target::Target> target;
+  std::string
+      key;  // 16 hex digits of the dag's text and the edges; what records and lock files go by
+  std::string label;  // "conv bias relu", for people
+  std::string
+      tag;  // tasks of one tag are alike: kinds of ops and the order of magnitude of the work
+  double flops = 0;
+  double bytes = 0;  // read and written at least once
+};
+Task make_task(std::shared_ptr<const te::ComputeDag> dag,
+               std::map<std::string, layout::Layout> edges,
+               std::shared_ptr<const target::Target> target);
+
+// Edges as text, one line per tensor that is not row-major, and back; part of the key.
+std::string edges_text(const std::map<std::string, layout::Layout>& edges);
+std::map<std::string, layout::Layout> parse_edges(const std::string& text,
+                                                  const te::ComputeDag& dag);
+
+// The layout steps that store the edges as asked: what every trace made for the task begins with.
+schedule::Trace edge_steps(const Task& t);
+// The state after them.
+schedule::State start(const Task& t);
+// The trace's program stores every edge as asked (layout::same_storage).
+bool keeps_edges(const Task& t, const schedule::State& s);
+
+}  // namespace tenon::task
