@@ -54,7 +54,9 @@ class Planner {
   }
 
   LayoutPlan run() {
-    for (const ValueId v : g_.inputs) produce(v, Layout(g_.value(v).shape));
+    for (const ValueId v : g_.inputs) {
+      if (g_.value(v).elements() > 0) produce(v, plain(v));  // nothing reads the others
+    }
     for (const Call& c : p_.calls) plan(c);
     return std::move(plan_);
   }

@@ -116,5 +116,6 @@ std::span<const Row> rows_control();    // If, Loop, Scan, Identity, Constant, D
 std::span<const Row> rows_loss();       // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
 std::span<const Row> rows_detect();     // NonMaxSuppression, MaxUnpool, and other host-side work
 std::span<const Row> rows_signal();     // DFT, windows, MelWeightMatrix, STFT
+std::span<const Row> rows_text();       // TfIdfVectorizer
 
 }  // namespace tenon::onnx

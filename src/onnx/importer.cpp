@@ -174,9 +174,7 @@ void Importer::convert_by_row(const Call& call) {
         fmt::format("needs opset {} or newer, the model has {}", found.oldest, call.opset));
   }
   if (!found.row) {
-    throw Unsupported(call.domain.empty()
-                          ? "the operator is not supported"
-                          : fmt::format("operators of domain '{}' are not supported", call.domain));
+    throw Unsupported(why_refused(call.domain, op));
   }
   const bool known = inputs_known(call);
   if (!known) throw Blocked{};

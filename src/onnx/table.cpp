@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -14,7 +16,42 @@ using Family = std::span<const Row> (*)();
 constexpr Family kFamilies[] = {
     rows_math,      rows_activation, rows_quantized, rows_shape,  rows_pad,    rows_index,
     rows_scatter,   rows_counted,    rows_nn,        rows_norm,   rows_linear, rows_reduce,
-    rows_recurrent, rows_control,    rows_loss,      rows_detect, rows_signal,
+    rows_recurrent, rows_control,    rows_loss,      rows_detect, rows_signal, rows_text,
+};
+
+struct Refusal {
+  std::string_view op;  // of domain ""
+  std::string_view reason;
+};
+
+constexpr std::string_view kRandom = "random generators are out of scope";
+constexpr std::string_view kSequence = "sequences are out of scope";
+constexpr std::string_view kOptional = "optional values are out of scope";
+constexpr std::string_view kString = "strings are out of scope";
+
+constexpr Refusal kRefusals[] = {
+    {"Bernoulli", kRandom},
+    {"ConcatFromSequence", kSequence},
+    {"Multinomial", kRandom},
+    {"Optional", kOptional},
+    {"OptionalGetElement", kOptional},
+    {"OptionalHasElement", kOptional},
+    {"RandomNormal", kRandom},
+    {"RandomNormalLike", kRandom},
+    {"RandomUniform", kRandom},
+    {"RandomUniformLike", kRandom},
+    {"RegexFullMatch", kString},
+    {"SequenceAt", kSequence},
+    {"SequenceConstruct", kSequence},
+    {"SequenceEmpty", kSequence},
+    {"SequenceErase", kSequence},
+    {"SequenceInsert", kSequence},
+    {"SequenceLength", kSequence},
+    {"SequenceMap", kSequence},
+    {"SplitToSequence", kSequence},
+    {"StringConcat", kString},
+    {"StringNormalizer", kString},
+    {"StringSplit", kString},
 };
 
 }  // namespace
@@ -29,6 +66,15 @@ Lookup find_row(std::string_view domain, std::string_view op, int64_t opset) {
     }
   }
   return found;
+}
+
+std::string why_refused(std::string_view domain, std::string_view op) {
+  if (domain == "ai.onnx.preview.training") return "training operators are out of scope";
+  if (!domain.empty()) return fmt::format("operators of domain '{}' are not supported", domain);
+  for (const Refusal& r : kRefusals) {
+    if (r.op == op) return std::string(r.reason);
+  }
+  return "the operator is not supported";
 }
 
 std::vector<Supported> supported() {

@@ -93,7 +93,7 @@ std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op)
 }
 
 std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op) {
-  if (op.combiner != ir::BinaryOp::kAdd) return std::nullopt;
+  if (op.combiner != ir::BinaryOp::kAdd || op.axes.empty()) return std::nullopt;
   const ir::Expr body = op.body;
   const auto* product = body.as<ir::Binary>();
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return std::nullopt;
@@ -129,6 +129,7 @@ std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor&
   if (sel == nullptr) return std::nullopt;
   const auto* load = sel->on_true.as<ir::Load>();
   if (load == nullptr || dag.producer(load->buffer) != nullptr) return std::nullopt;
+  if (load->indices.size() != op->axes.size()) return std::nullopt;
   Padding p{op, load->buffer, {}, {}};
   for (size_t d = 0; d < load->indices.size(); ++d) {
     const arith::Linear l = arith::to_linear(load->indices[d]);

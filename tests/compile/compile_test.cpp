@@ -108,6 +108,22 @@ TEST(Compile, SchedulesFromALockGiveTheSameProgram) {
   }
 }
 
+// An input without elements is read by nothing, an output without elements is a constant.
+TEST(Compile, TensorsWithoutElementsPassThrough) {
+  Graph g;
+  GraphBuilder b(g);
+  const ValueId x = b.input("x", ir::kF32, {3, 0});
+  const ValueId y = b.input("y", ir::kF32, {5});
+  g.outputs = {b.reshape(x, {0, 7}),
+               b.elementwise("double", {y}, [](Exprs e) { return e[0] + e[0]; })};
+  g.output_names = {"empty", "doubled"};
+  ir::Array five(ir::kF32, {5});
+  for (int64_t i = 0; i < 5; ++i) five.set_double(i, static_cast<double>(i));
+  const auto out = run(compile(g, "empty", host()), {ir::Array(ir::kF32, {3, 0}), five});
+  EXPECT_EQ(out[0].shape(), (graph::Shape{0, 7}));
+  EXPECT_EQ(out[1].get_double(4), 8);
+}
+
 TEST(Compile, IdentifiersAreMadeOfAnyName) {
   EXPECT_EQ(identifier("model-7.onnx"), "model_7_onnx");
   EXPECT_EQ(identifier("3d"), "m_3d");

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_integer(const ::onnx::TypeProto& type) {
-  switch (type.tensor_type().elem_type()) {
+bool is_integer(int32_t type) {
+  switch (type) {
     case ::onnx::TensorProto::UINT8:
     case ::onnx::TensorProto::INT8:
     case ::onnx::TensorProto::UINT16:
@@ -25,10 +25,23 @@ bool is_integer(const ::onnx::TypeProto& type) {
     case ::onnx::TensorProto::UINT32:
     case ::onnx::TensorProto::UINT64:
     case ::onnx::TensorProto::BOOL:
-      return type.has_tensor_type();
+      return true;
     default:
       return false;
   }
+}
+
+ModelInput describe(const ::onnx::ValueInfoProto& input) {
+  const auto& type = input.type().tensor_type();
+  ModelInput in;
+  in.name = input.name();
+  in.tensor = input.type().has_tensor_type() && type.elem_type() != ::onnx::TensorProto::STRING;
+  in.integer = in.tensor && is_integer(type.elem_type());
+  in.bf16 = in.tensor && type.elem_type() == ::onnx::TensorProto::BFLOAT16;
+  for (const auto& d : type.shape().dim())
+    in.shape.push_back(d.has_dim_value() ? d.dim_value() : 0);
+  if (std::find(in.shape.begin(), in.shape.end(), 0) != in.shape.end()) in.shape.clear();
+  return in;
 }
 
 }  // namespace
@@ -59,8 +72,7 @@ ModelSummary summarize(const std::string& model) {
   for (const auto& tensor : proto.graph().initializer()) valued.insert(tensor.name());
   ModelSummary s;
   for (const auto& input : proto.graph().input()) {
-    if (!valued.contains(input.name()))
-      s.inputs.push_back({input.name(), is_integer(input.type())});
+    if (!valued.contains(input.name())) s.inputs.push_back(describe(input));
   }
   std::set<std::string> ops;
   for (const auto& node : proto.graph().node()) ops.insert(node.domain() + ":" + node.op_type());

@@ -20,7 +20,10 @@ std::vector<Case> find_cases(const std::string& root, const std::string& filter)
 // What the runner must know of a model before it is imported.
 struct ModelInput {
   std::string name;
-  bool integer = false;  // an integer or bool tensor
+  bool tensor = false;   // of numbers
+  bool integer = false;  // of integers or bools
+  bool bf16 = false;
+  std::vector<int64_t> shape;  // empty if it is not fixed
 };
 struct ModelSummary {
   std::vector<ModelInput> inputs;  // without those that have an initial value, in order

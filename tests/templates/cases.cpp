@@ -168,6 +168,11 @@ std::vector<Case> cases() {
              "input X: f32[4, 5, 6]\nS[i: 4, j: 5] = sum(k: 6) X[i, j, k]\nY[i: 4] = S[i, 2] + "
              "1.0\noutput Y\n");
        }},
+      {"", "inner_product",
+       [=] {
+         return te::parse(
+             "input A: f32[61]\ninput B: f32[61]\nY[] = sum(k: 61) A[k] * B[k]\noutput Y\n");
+       }},
       {"reduce_all", "norm2",
        [=] {
          return unary_dag({1, 61, 67},
