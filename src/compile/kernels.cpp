@@ -10,7 +10,7 @@
 
 #include "lower/lower.h"
 #include "schedule/trace.h"
-#include "support/hash.h"
+#include "task/task.h"
 #include "te/text.h"
 #include "templates/template.h"
 
@@ -41,40 +41,22 @@ void for_each_parallel(size_t n, int threads, const std::function<void(size_t)>&
 
 namespace {
 
-std::string edges_text(const std::map<std::string, layout::Layout>& edges) {
-  std::string text;
-  for (const auto& [name, l] : edges) {
-    if (!l.is_identity()) text += fmt::format("{}: {}\n", name, layout::to_string(l));
-  }
-  return text;
-}
-
-double bytes_moved(const te::ComputeDag& dag) {
-  double total = 0;
-  const auto add = [&](const te::Tensor& t) {
-    double n = static_cast<double>(t.dtype().bytes());
-    for (const int64_t e : t.shape()) n *= static_cast<double>(e);
-    total += n;
-  };
-  for (const te::Input& in : dag.inputs) add(in.tensor);
-  for (const te::Tensor& t : dag.outputs) add(t);
-  return total;
-}
-
 class Maker {
  public:
   explicit Maker(const Options& options)
       : options_(options), target_(std::make_shared<const target::Target>(options.target)) {}
 
-  Scheduled make(const PlannedCall& c, const std::string& task) const {
+  task::Task task(const PlannedCall& c) const { return task::make_task(c.dag, c.edges, target_); }
+
+  Scheduled make(const PlannedCall& c, const task::Task& task) const {
     const schedule::State initial(c.dag, target_);
     Scheduled s;
-    s.kernel.task = task;
+    s.kernel.task = task.key;
     s.kernel.te = te::to_text(*c.dag);
-    s.kernel.edges = edges_text(c.edges);
-    s.kernel.flops = te::flops(*c.dag);
-    s.kernel.bytes = bytes_moved(*c.dag);
-    const schedule::Trace trace = trace_of(initial, c, task, s.kernel.origin);
+    s.kernel.edges = task::edges_text(c.edges);
+    s.kernel.flops = task.flops;
+    s.kernel.bytes = task.bytes;
+    const schedule::Trace trace = trace_of(initial, c, task.key, s.kernel.origin);
     s.kernel.trace = schedule::to_text(trace, initial);
     const auto state = schedule::replay(initial, trace);
     TENON_CHECK(bool(state)) << "a chosen schedule was refused: "
@@ -130,19 +112,18 @@ KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
   KernelSet set;
   std::map<std::string, int32_t> known;
   std::vector<const PlannedCall*> distinct;
-  std::vector<std::string> tasks;
+  std::vector<task::Task> tasks;
+  const Maker maker(options);
   for (const PlannedCall& c : plan.calls) {
-    const std::string text = te::to_text(*c.dag) + edges_text(c.edges);
-    const std::string task = fmt::format("{:016x}", Hasher().add(text).value());
-    const auto [it, first] = known.emplace(task, static_cast<int32_t>(distinct.size()));
+    task::Task task = maker.task(c);
+    const auto [it, first] = known.emplace(task.key, static_cast<int32_t>(distinct.size()));
     if (first) {
       distinct.push_back(&c);
-      tasks.push_back(task);
+      tasks.push_back(std::move(task));
     }
     set.of_call.push_back(it->second);
   }
   set.kernels.resize(distinct.size());
-  const Maker maker(options);
   std::atomic<size_t> done{0};
   std::mutex lock;
   for_each_parallel(distinct.size(), options.threads, [&](size_t i) {

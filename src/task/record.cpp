@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task/record.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/check.h"
+
+namespace tenon::task {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<const char*, 8> kOutcomes = {
+    "ok",        "refused",     "compile-error", "compile-timeout", "compile-memory",
+    "run-crash", "run-timeout", "wrong"};
+
+}  // namespace
+
+std::string to_string(Outcome o) { return kOutcomes.at(static_cast<size_t>(o)); }
+
+std::optional<Outcome> parse_outcome(const std::string& text) {
+  for (size_t i = 0; i < kOutcomes.size(); ++i) {
+    if (text == kOutcomes[i]) return static_cast<Outcome>(i);
+  }
+  return std::nullopt;
+}
+
+std::string to_string(const Protocol& p) {
+  return fmt::format("v{} threads={} {}", p.version, p.threads, p.cold ? "cold" : "warm");
+}
+
+Protocol parse_protocol(const std::string& text) {
+  std::istringstream in(text);
+  std::string version, threads, cache;
+  in >> version >> threads >> cache;
+  Protocol p;
+  try {
+    p.version = std::stoi(version.substr(1));
+    p.threads = std::stoi(threads.substr(std::string("threads=").size()));
+  } catch (const std::exception&) {
+    throw UserError("\"" + text + "\" is no protocol; one looks like \"v1 threads=2 cold\"");
+  }
+  p.cold = cache == "cold";
+  if (to_string(p) != text) throw UserError("\"" + text + "\" is no protocol");
+  return p;
+}
+
+std::string to_json(const Measurement& m) {
+  const Json j = {{"task", m.task},
+                  {"target", m.target},
+                  {"protocol", m.protocol},
+                  {"trace", Json::parse(m.trace)},
+                  {"outcome", to_string(m.outcome)},
+                  {"seconds", m.seconds},
+                  {"best_s", m.best_s},
+                  {"median_s", m.median_s},
+                  {"low_s", m.low_s},
+                  {"high_s", m.high_s},
+                  {"build_s", m.build_s},
+                  {"run_s", m.run_s},
+                  {"error", m.error},
+                  {"verified", m.verified},
+                  {"load1", m.load1},
+                  {"mhz", m.mhz},
+                  {"run", m.run},
+                  {"time", m.time}};
+  return j.dump();
+}
+
+Measurement measurement_from_json(const std::string& line) {
+  try {
+    const Json j = Json::parse(line);
+    Measurement m;
+    m.task = j.at("task").get<std::string>();
+    m.target = j.at("target").get<std::string>();
+    m.protocol = j.at("protocol").get<std::string>();
+    m.trace = j.at("trace").dump();
+    const auto outcome = parse_outcome(j.at("outcome").get<std::string>());
+    if (!outcome) throw UserError("unknown outcome " + j.at("outcome").dump());
+    m.outcome = *outcome;
+    m.seconds = j.at("seconds").get<std::vector<double>>();
+    m.best_s = j.at("best_s");
+    m.median_s = j.at("median_s");
+    m.low_s = j.at("low_s");
+    m.high_s = j.at("high_s");
+    m.build_s = j.at("build_s");
+    m.run_s = j.at("run_s");
+    m.error = j.at("error").get<std::string>();
+    m.verified = j.at("verified");
+    m.load1 = j.at("load1");
+    m.mhz = j.at("mhz");
+    m.run = j.at("run").get<std::string>();
+    m.time = j.at("time");
+    return m;
+  } catch (const nlohmann::json::exception& e) {
+    throw UserError(std::string("this is no measurement: ") + e.what());
+  }
+}
+
+}  // namespace tenon::task
