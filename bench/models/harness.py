@@ -12,6 +12,7 @@ import pathlib
 import signal
 import statistics
 import subprocess
+import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -115,6 +116,8 @@ class Compiled:
 
 def compile_model(tenon, model, folder, options):
     """Peak memory is that of the whole process; its children, if it has any, do not count."""
+    if not os.access(tenon, os.X_OK):
+        sys.exit(f"there is no program {tenon}; ./dev build release makes it")
     start = time.perf_counter()
     log = folder.parent / f"{folder.name}.log"
     folder.parent.mkdir(parents=True, exist_ok=True)
