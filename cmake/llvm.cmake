@@ -8,6 +8,7 @@
 function(tenon_link_llvm target)
   set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON) # tests and tools link the target from other folders
   find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+  set(TENON_LLVM_VERSION ${LLVM_PACKAGE_VERSION} CACHE INTERNAL "for tenon version")
   target_include_directories(${target} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
   separate_arguments(definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
   target_compile_definitions(${target} PRIVATE ${definitions})

@@ -37,6 +37,7 @@ std::vector<std::string> nearest_words(const std::string& word,
     }
   }
   std::sort(near.begin(), near.end());
+  near.erase(std::unique(near.begin(), near.end()), near.end());
   std::vector<std::string> words;
   for (size_t i = 0; i < std::min(near.size(), kMost); ++i) {
     words.push_back(near[i].second);

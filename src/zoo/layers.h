@@ -6,7 +6,8 @@
 
 namespace tenon::zoo {
 
-// Factors on 1/sqrt(fan_in) that keep the second moment through what follows the layer.
+// Factors on 1/sqrt(fan_in) that keep the second moment, by what the layer reads: activated values have lost a part
+// of it.
 inline constexpr double kReluGain = 1.4142135623730951;
 inline constexpr double kSiluGain = 1.676;
 inline constexpr double kLinearGain = 1.0;

@@ -18,7 +18,7 @@ struct Stage {
 
 struct Style {
   Tensor (*activate)(ModelBuilder&, const std::string&, const Tensor&);
-  double gain;
+  double gain;  // of a layer that reads activated values
   bool squeeze;
 };
 
@@ -26,8 +26,8 @@ constexpr Style kMobileNet = {relu6, kReluGain, false};
 constexpr Style kEfficientNet = {silu, kSiluGain, true};
 
 Tensor conv_norm_act(ModelBuilder& m, const std::string& name, const Tensor& x, ConvSpec spec,
-                     const Style& style) {
-  spec.gain *= style.gain / kReluGain;
+                     double gain, const Style& style) {
+  spec.gain = gain;
   const Tensor y = batch_norm(m, name + ".1", conv(m, name + ".0", x, spec));
   return style.activate(m, name + ".2", y);
 }
@@ -40,6 +40,7 @@ Tensor squeeze_excite(ModelBuilder& m, const std::string& name, const Tensor& x,
   y = silu(m, name + ".activation", conv(m, name + ".fc1", y, down));
   ConvSpec up = square(x.shape[1], 1);
   up.bias = true;
+  up.gain = 0.5;  // factors near one half, so that their spread does not add up over the blocks
   y = unary(m, "Sigmoid", name + ".scale_activation", conv(m, name + ".fc2", y, up));
   return binary(m, "Mul", name, x, y);
 }
@@ -52,11 +53,11 @@ Tensor inverted_residual(ModelBuilder& m, const std::string& name, const Tensor&
   const auto next = [&] { return fmt::format("{}.block.{}", name, part++); };
   Tensor y = x;
   if (stage.expand != 1) {
-    y = conv_norm_act(m, next(), y, square(hidden, 1), style);
+    y = conv_norm_act(m, next(), y, square(hidden, 1), kLinearGain, style);
   }
   ConvSpec depthwise = square(hidden, stage.kernel, stage.stride);
   depthwise.groups = hidden;
-  y = conv_norm_act(m, next(), y, depthwise, style);
+  y = conv_norm_act(m, next(), y, depthwise, style.gain, style);
   double gain = style.gain;
   if (style.squeeze) {
     y = squeeze_excite(m, next(), y, std::max<int64_t>(1, in / 4));
@@ -74,7 +75,7 @@ void build(ModelBuilder& m, const Options& options, const std::vector<Stage>& st
            const Style& style) {
   const Tensor image =
       m.input("input", Element::kFloat, {options.batch, 3, options.image, options.image});
-  Tensor x = conv_norm_act(m, "features.0", image, square(32, 3, 2), style);
+  Tensor x = conv_norm_act(m, "features.0", image, square(32, 3, 2), kLinearGain, style);
   int64_t block = 1;
   for (const Stage& stage : stages) {
     for (int64_t i = 0; i < stage.repeats; ++i) {
@@ -83,7 +84,7 @@ void build(ModelBuilder& m, const Options& options, const std::vector<Stage>& st
       x = inverted_residual(m, fmt::format("features.{}", block++), x, one, style);
     }
   }
-  x = conv_norm_act(m, fmt::format("features.{}", block), x, square(1280, 1), style);
+  x = conv_norm_act(m, fmt::format("features.{}", block), x, square(1280, 1), kLinearGain, style);
   classify(m, "classifier.1", x, 1000);
 }
 

@@ -27,6 +27,7 @@ TEST(Nearest, SaysWhatMayBeMeant) {
   EXPECT_EQ(did_you_mean("comp", words, "-"), "did you mean 'compare' or 'compile'?");
   EXPECT_EQ(did_you_mean("zebra", words, "-"), "-");
   EXPECT_EQ(did_you_mean("", words, "-"), "-");
+  EXPECT_EQ(did_you_mean("sede", {"seed", "seed"}, "-"), "did you mean 'seed'?");
 }
 
 }  // namespace

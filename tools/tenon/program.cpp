@@ -5,19 +5,19 @@
 
 #include <memory>
 
+#include "files/file.h"
 #include "te/text.h"
 #include "templates/template.h"
-#include "tools/tenon/files.h"
 
 namespace tenon::tools {
 namespace {
 
 schedule::Trace read_trace(const std::string& file, const schedule::State& initial) {
-  const std::string text = read_text(file);
+  const std::string text = files::read_file(file);
   const size_t first = text.find_first_not_of(" \t\r\n");
   const bool is_json = first != std::string::npos && text[first] == '[';
-  return is_json ? schedule::trace_from_json(text, display_name(file))
-                 : schedule::parse_trace(text, initial, display_name(file));
+  return is_json ? schedule::trace_from_json(text, files::display_name(file))
+                 : schedule::parse_trace(text, initial, files::display_name(file));
 }
 
 schedule::State apply_trace(const std::string& file, const schedule::State& initial,
@@ -56,7 +56,7 @@ Program load_program(const ProgramOptions& options) {
   }
   const auto target = std::make_shared<const target::Target>(target::parse_target(options.target));
   const auto dag = std::make_shared<const te::ComputeDag>(
-      te::parse(read_text(options.te_file), display_name(options.te_file)));
+      te::parse(files::read_file(options.te_file), files::display_name(options.te_file)));
   const schedule::State initial(dag, target);
   schedule::Trace trace;
   if (!options.trace_file.empty()) {
@@ -64,9 +64,10 @@ Program load_program(const ProgramOptions& options) {
   } else if (options.use_template) {
     trace = templates::choose(initial).trace;
   }
-  const std::string origin = options.use_template ? "template" : display_name(options.trace_file);
+  const std::string origin =
+      options.use_template ? "template" : files::display_name(options.trace_file);
   schedule::State state = apply_trace(origin, initial, trace);
-  return {display_name(options.te_file), initial, std::move(trace), std::move(state)};
+  return {files::display_name(options.te_file), initial, std::move(trace), std::move(state)};
 }
 
 ir::Function lower_program(const Program& program, const lower::RunOptions& options) {

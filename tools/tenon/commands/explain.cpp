@@ -3,26 +3,24 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "backend/backend.h"
 #include "ir/print.h"
 #include "te/text.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/json.h"
 #include "tools/tenon/program.h"
 #include "tools/tenon/summary.h"
 
 namespace tenon::tools {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using backend::llvm_cpu::Emit;
 
 struct ExplainOptions {
   ProgramOptions program;
   std::vector<std::string> show = {"loops", "summary"};
-  bool json = false;
 };
 
 std::string emit_text(const Program& program, Emit kind) {
@@ -104,40 +102,39 @@ Json show_section(const Program& program, const std::string& name, bool json) {
                   fmt::format("it is one of {}", kSectionNames));
 }
 
-int explain(const ExplainOptions& options) {
+int explain(const ExplainOptions& options, const Console& console) {
   const Program program = load_program(options.program);
   Json sections = Json::object();
   for (const std::string& name : options.show) {
-    sections[name] = show_section(program, name, options.json);
+    sections[name] = show_section(program, name, console.json());
   }
-  if (options.json) {
+  if (console.json()) {
     const Json answer = {{"schema", "tenon.explain/1"},
                          {"te", program.name},
                          {"target", program.state.target().fingerprint()},
                          {"sections", sections}};
-    fmt::print("{}\n", answer.dump(2));
-    return 0;
+    console.answer(tools::to_text(answer));
+    return kExitOk;
   }
+  std::string all;
   for (const auto& [name, text] : sections.items()) {
-    if (sections.size() > 1) {
-      fmt::print("== {}\n", name);
-    }
-    fmt::print("{}\n", text.get<std::string>());
+    all += sections.size() > 1 ? fmt::format("== {}\n", name) : "";
+    all += text.get<std::string>() + "\n";
   }
-  return 0;
+  console.answer(all);
+  return kExitOk;
 }
 
 }  // namespace
 
-Run add_explain(CLI::App& command) {
+Run add_explain(CLI::App& command, Console& console) {
   const auto options = std::make_shared<ExplainOptions>();
   add_program_options(command, options->program);
   command.add_option("--show", options->show, fmt::format("Any of {}", kSectionNames))
       ->delimiter(',')
       ->type_name("WHAT,...")
       ->capture_default_str();
-  command.add_flag("--json", options->json, "Print one JSON document");
-  return [options] { return explain(*options); };
+  return [options, &console] { return explain(*options, console); };
 }
 
 }  // namespace tenon::tools

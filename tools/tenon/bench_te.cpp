@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// tenon bench: is a scheduled program right, and how fast is it?
+#include "tools/tenon/bench_te.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "bench/support/ceilings.h"
 #include "bench/support/machine.h"
 #include "bench/support/measure.h"
-#include "tools/tenon/command.h"
+#include "tools/tenon/json.h"
 #include "tools/tenon/kernel.h"
+#include "tools/tenon/text.h"
 
 namespace tenon::tools {
 namespace {
-
-struct BenchOptions {
-  ProgramOptions program;
-  int threads = 0;  // 0: the target's cores
-  double duration_s = 1;
-  uint64_t seed = 1;
-  bool no_check = false;
-  bool json = false;
-};
 
 struct Runtime {
   explicit Runtime(int threads) : handle(tenon_runtime_create(threads)) {
@@ -58,7 +49,7 @@ void check_result(const Program& program, const LoadedKernel& kernel,
       << "; trace " << schedule::to_json(program.trace);
 }
 
-Measured measure_program(const Program& program, const BenchOptions& options) {
+Measured measure_program(const Program& program, const TeBenchOptions& options) {
   Measured m;
   m.threads = options.threads > 0 ? options.threads : program.state.target().cores;
   m.flops = te::flops(program.state.dag());
@@ -82,11 +73,6 @@ Measured measure_program(const Program& program, const BenchOptions& options) {
   return m;
 }
 
-std::string time_text(double seconds) {
-  return seconds < 1e-3 ? fmt::format("{:.1f} us", seconds * 1e6)
-                        : fmt::format("{:.3f} ms", seconds * 1e3);
-}
-
 // Inputs and outputs that the schedule stores in another order than the user's.
 std::vector<std::string> relaid_tensors(const schedule::State& s) {
   std::vector<std::string> names;
@@ -100,32 +86,35 @@ std::vector<std::string> relaid_tensors(const schedule::State& s) {
   return names;
 }
 
-void print_text(const Program& program, const Measured& m) {
-  fmt::print("{}: {:.4g} MFLOP, compiled in {:.0f} ms\n", program.name, m.flops * 1e-6,
-             m.compile_s * 1e3);
+std::string measured_text(const Program& program, const Measured& m) {
+  std::string text = fmt::format("{}: {:.4g} MFLOP, compiled in {:.0f} ms\n", program.name,
+                                 m.flops * 1e-6, m.compile_s * 1e3);
   if (m.error) {
-    fmt::print("right    largest error {:.1e} of the largest value, against the reference\n",
-               *m.error);
+    text += fmt::format(
+        "right    largest error {:.1e} of the largest value, against the reference\n", *m.error);
   }
   if (const auto names = relaid_tensors(program.state); !names.empty()) {
-    fmt::print("layout   chosen by the schedule for {}; converting is not timed\n",
-               fmt::join(names, ", "));
+    text += fmt::format("layout   chosen by the schedule for {}; converting is not timed\n",
+                        fmt::join(names, ", "));
   }
-  fmt::print("time     best {}, median {}, p90 {} ({} samples, {} thread{})\n",
-             time_text(m.timing.best_s), time_text(m.timing.median_s), time_text(m.timing.p90_s),
-             m.timing.samples, m.threads, m.threads == 1 ? "" : "s");
-  fmt::print("speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that multiply-adds reach here\n",
+  text += fmt::format("time     best {}, median {}, p90 {} ({} samples, {} thread{})\n",
+                      time_text(m.timing.best_s), time_text(m.timing.median_s),
+                      time_text(m.timing.p90_s), m.timing.samples, m.threads,
+                      m.threads == 1 ? "" : "s");
+  return text +
+         fmt::format(
+             "speed    {:.1f} GFLOP/s, {:.0f} % of the {:.1f} that multiply-adds reach here\n",
              m.flops_per_s() * 1e-9, 100 * m.flops_per_s() / m.peak_flops, m.peak_flops * 1e-9);
 }
 
-void print_json(const Program& program, const Measured& m) {
-  nlohmann::ordered_json answer = {
+Json measured_json(const Program& program, const Measured& m) {
+  Json answer = {
       {"schema", "tenon.bench/1"},
       {"te", program.name},
       {"target", program.state.target().fingerprint()},
       {"machine", bench::machine_text()},
       {"clock", bench::clock_text()},
-      {"trace", nlohmann::ordered_json::parse(schedule::to_json(program.trace))},
+      {"trace", Json::parse(schedule::to_json(program.trace))},
       {"threads", m.threads},
       {"flops", m.flops},
       {"compile_s", m.compile_s},
@@ -139,35 +128,16 @@ void print_json(const Program& program, const Measured& m) {
   if (m.error) {
     answer["error"] = *m.error;
   }
-  fmt::print("{}\n", answer.dump(2));
-}
-
-int bench_program(const BenchOptions& options) {
-  const Program program = load_program(options.program);
-  const Measured m = measure_program(program, options);
-  if (options.json) {
-    print_json(program, m);
-  } else {
-    print_text(program, m);
-  }
-  return 0;
+  return answer;
 }
 
 }  // namespace
 
-Run add_bench(CLI::App& command) {
-  const auto options = std::make_shared<BenchOptions>();
-  add_program_options(command, options->program);
-  command.add_option("--threads", options->threads, "Threads (default: the target's cores)")
-      ->check(CLI::Range(1, 1024));
-  command.add_option("--duration", options->duration_s, "Seconds to measure, half of it the peak")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  command.add_option("--seed", options->seed, "Of the random inputs")->capture_default_str();
-  command.add_flag("--no-check", options->no_check,
-                   "Do not compare with the reference, which is slow for large shapes");
-  command.add_flag("--json", options->json, "Print one JSON document");
-  return [options] { return bench_program(*options); };
+int bench_te(const TeBenchOptions& options, const Console& console) {
+  const Program program = load_program(options.program);
+  const Measured m = measure_program(program, options);
+  console.answer(console.json() ? to_text(measured_json(program, m)) : measured_text(program, m));
+  return 0;
 }
 
 }  // namespace tenon::tools

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that need no model, and what all commands have in common.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tools/tenon_command.h"
+
+namespace tenon::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string folder() {
+  const std::string path = ::testing::TempDir() + "tenon_housekeeping";
+  std::filesystem::create_directories(path);
+  return path;
+}
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Through a shell, for tests of the environment.
+Outcome shell(const std::string& line) { return run_command({"/bin/sh", "-c", line}); }
+
+const std::string kTenon = TENON_BINARY;
+
+TEST(Housekeeping, JsonIsOneDocumentWithASchema) {
+  const struct {
+    Args args;
+    const char* schema;
+  } rows[] = {
+      {{"version", "--json"}, "tenon.version/1"},
+      {{"--json", "version"}, "tenon.version/1"},
+      {{"doctor", "--json"}, "tenon.doctor/1"},
+      {{"licenses", "--json", "--full"}, "tenon.licenses/1"},
+      {{"completion", "bash", "--json"}, "tenon.completion/1"},
+      {{"zoo", "ls", "--json"}, "tenon.zoo/1"},
+  };
+  for (const auto& row : rows) {
+    const Outcome o = tenon(row.args);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(o.err, "");
+    EXPECT_EQ(Json::parse(o.out)["schema"], row.schema);
+  }
+}
+
+TEST(Housekeeping, EveryCommandHasBothHelps) {
+  const Outcome all = tenon({"--help"});
+  EXPECT_EQ(all.exit_code, 0);
+  for (const char* name : {"check", "compile", "bench", "explain", "zoo", "doctor", "version",
+                           "licenses", "completion", "help"}) {
+    EXPECT_TRUE(contains(all.out, std::string("\n  ") + name + " ")) << name;
+    const Outcome brief = tenon({name, "-h"});
+    const Outcome full = tenon({name, "--help"});
+    const Outcome page = tenon({"help", name});
+    EXPECT_EQ(brief.exit_code, 0) << name;
+    EXPECT_TRUE(contains(brief.out, "examples:\n  tenon " + std::string(name))) << brief.out;
+    EXPECT_FALSE(contains(brief.out, "exit codes:")) << name;
+    EXPECT_TRUE(contains(full.out, "exit codes:")) << name;
+    EXPECT_TRUE(contains(full.out, "--log-file")) << name;
+    EXPECT_EQ(page.out, full.out) << name;
+    EXPECT_EQ(brief.err + full.err + page.err, "") << name;
+  }
+}
+
+TEST(Housekeeping, HelpFitsTheTerminal) {
+  const Outcome o = shell("COLUMNS=60 " + kTenon + " compile --help");
+  std::istringstream lines(o.out);
+  bool examples = false;
+  for (std::string line; std::getline(lines, line);) {
+    examples = line == "examples:" || (examples && line.starts_with("  "));
+    if (!examples && !line.starts_with("usage:")) {
+      EXPECT_LE(line.size(), 60U) << line;
+    }
+  }
+}
+
+TEST(Housekeeping, SettingsComeFromTheEnvironmentAndFiles) {
+  const std::string dir = folder() + "/settings";
+  std::filesystem::remove_all(dir);
+  std::filesystem::create_directories(dir + "/config/tenon");
+  std::filesystem::create_directories(dir + "/here");
+  std::ofstream(dir + "/config/tenon/config.toml") << "[zoo]\nseed = 5\nbatch = 3\n";
+  const std::string env = "cd " + dir + "/here && XDG_CONFIG_HOME=" + dir + "/config ";
+  const auto seed = [&](const std::string& more, const std::string& args) {
+    const Outcome o =
+        shell(env + more + " " + kTenon + " zoo write dqn -o " + dir + "/m.onnx --json " + args);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return Json::parse(o.out)["written"][0]["seed"].get<int>();
+  };
+  EXPECT_EQ(seed("", ""), 5);
+  std::ofstream(dir + "/here/tenon.toml") << "seed = 6\n";
+  EXPECT_EQ(seed("", ""), 6);
+  EXPECT_EQ(seed("TENON_SEED=7", ""), 7);
+  EXPECT_EQ(seed("TENON_SEED=7", "--seed 8"), 8);
+  EXPECT_EQ(seed("TENON_SEED=7", "--seed=9"), 9);
+  std::ofstream(dir + "/here/tenon.toml") << "sede = 6\n";
+  const Outcome bad = shell(env + kTenon + " zoo ls");
+  expect_user_error(bad, "tenon.toml: there is no setting 'sede' (did you mean 'seed'?)");
+  std::ofstream(dir + "/here/tenon.toml") << "[zo]\nseed = 6\n";
+  expect_user_error(shell(env + kTenon + " zoo ls"), "did you mean 'zoo'?");
+}
+
+TEST(Housekeeping, LogFileAndQuietAndColour) {
+  const std::string log = folder() + "/log.txt";
+  std::filesystem::remove(log);
+  EXPECT_EQ(tenon({"version", "--log-file", log}).exit_code, 0);
+  EXPECT_EQ(tenon({"explain", "--te", "no.te", "--log-file", log}).exit_code, 2);
+  const std::string text = read(log);
+  EXPECT_TRUE(contains(text, "$ tenon version --log-file")) << text;
+  EXPECT_TRUE(contains(text, "error: no.te: cannot be read")) << text;
+  EXPECT_FALSE(contains(tenon({"compute"}).err, "\033"))
+      << "no colours unless stderr is a terminal";
+}
+
+TEST(Housekeeping, AFullDiskIsAnError) {
+  const Outcome o = shell(kTenon + " version > /dev/full");
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_TRUE(contains(o.err, "stdout cannot be written")) << o.err;
+}
+
+TEST(Doctor, SaysWhatDisturbs) {
+  const Json answer = Json::parse(tenon({"doctor", "--json"}).out);
+  std::set<std::string> names;
+  for (const Json& fact : answer["facts"]) {
+    names.insert(fact["name"].get<std::string>());
+    EXPECT_NE(fact["value"], "") << fact["name"];
+  }
+  for (const char* name : {"governor", "turbo", "smt", "load", "cpuset", "clocks", "caches",
+                           "vectors", "memory", "kernel", "LLVM", "tenon"}) {
+    EXPECT_EQ(names.count(name), 1U) << name;
+  }
+}
+
+TEST(Licenses, NamesEveryPart) {
+  const Outcome o = tenon({"licenses"});
+  for (const char* part :
+       {"tenon", "LLVM", "Protocol Buffers", "ONNX", "CLI11", "nlohmann json", "fmt", "zlib"}) {
+    EXPECT_TRUE(contains(o.out, part)) << part;
+  }
+  const Outcome full = tenon({"licenses", "--full"});
+  EXPECT_TRUE(contains(full.out, "Apache License"));
+  EXPECT_GT(full.out.size(), 20000U);
+}
+
+TEST(Zoo, ListsAndWrites) {
+  const Json list = Json::parse(tenon({"zoo", "ls", "--json"}).out);
+  EXPECT_GE(list["models"].size(), 14U);
+  const std::string dir = folder() + "/zoo/";
+  const Outcome o =
+      tenon({"zoo", "write", "dqn", "squeezenet1_1", "-o", dir, "--seed", "4", "--json"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  for (const Json& model : Json::parse(o.out)["written"]) {
+    const std::string file = model["file"];
+    EXPECT_EQ(std::filesystem::file_size(file), model["bytes"].get<size_t>());
+  }
+  const Outcome raw = tenon({"zoo", "write", "dqn", "-o", "-", "--seed", "4"});
+  EXPECT_EQ(raw.out, read(dir + "dqn.onnx")) << "'-' writes the same bytes to stdout";
+  expect_user_error(tenon({"zoo", "write", "dqn", "--image", "64"}),
+                    "there is no --image to choose");
+}
+
+TEST(Completion, ShellsAcceptTheScripts) {
+  for (const char* name : {"bash", "zsh", "fish"}) {
+    const Outcome o = tenon({"completion", name});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    for (const char* word : {"compile", "--target", "--json", "resnet50"}) {
+      EXPECT_TRUE(
+          contains(o.out, std::string(word).substr(std::string(word).find_first_not_of('-'))))
+          << name << " lacks " << word;
+    }
+    if (std::system((std::string("command -v ") + name + " >/dev/null").c_str()) != 0) {
+      continue;  // this machine has no such shell
+    }
+    const std::string file = folder() + "/completion." + name;
+    std::ofstream(file) << o.out;
+    EXPECT_EQ(run_command({"/usr/bin/env", name, "-n", file}).exit_code, 0) << name;
+  }
+}
+
+TEST(Completion, BashCompletesCommandsOptionsAndValues) {
+  const std::string file = folder() + "/tenon.bash";
+  std::ofstream(file) << tenon({"completion", "bash"}).out;
+  const auto complete = [&](const std::string& words, int at) {
+    return run_command({"/usr/bin/env", "bash", "-c",
+                        "source " + file + "; COMP_WORDS=(" + words + "); COMP_CWORD=" +
+                            std::to_string(at) + "; _tenon; echo \"${COMPREPLY[*]}\""})
+        .out;
+  };
+  EXPECT_EQ(complete("tenon compi", 1), "compile\n");
+  EXPECT_TRUE(contains(complete("tenon zoo write resn", 3), "resnet18 resnet50"));
+  EXPECT_TRUE(contains(complete("tenon compile --tar", 2), "--target"));
+  EXPECT_EQ(complete("tenon version --progress n", 3), "none\n");
+  EXPECT_EQ(complete("tenon zoo w", 2), "write\n");
+}
+
+}  // namespace
+}  // namespace tenon::testing

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/text.h"
+
+#include <gtest/gtest.h>
+
+#include "support/check.h"
+#include "tools/tenon/model_source.h"
+
+namespace tenon::tools {
+namespace {
+
+TEST(Text, NumbersForPeople) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(25557032), "25,557,032");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+  EXPECT_EQ(time_text(12.34e-6), "12.3 us");
+  EXPECT_EQ(time_text(4.7112e-3), "4.711 ms");
+  EXPECT_EQ(time_text(12.345), "12.35 s");
+  EXPECT_EQ(shape_text({}), "scalar");
+  EXPECT_EQ(shape_text({1, 3, 224}), "1x3x224");
+  EXPECT_EQ(bytes_text(640), "640 B");
+  EXPECT_EQ(bytes_text(1536), "1.5 KiB");
+  EXPECT_EQ(bytes_text(3.5 * (1 << 30)), "3.5 GiB");
+}
+
+TEST(ModelOptions, ShapesInBothSpellings) {
+  using Shapes = std::map<std::string, graph::Shape>;
+  EXPECT_EQ(parse_shapes({"x:1x3x224x224"}), (Shapes{{"x", {1, 3, 224, 224}}}));
+  EXPECT_EQ(parse_shapes({"x[1,3,224,224]"}), (Shapes{{"x", {1, 3, 224, 224}}}));
+  EXPECT_EQ(parse_shapes({"a:2x5,b[3,4]", "c:7"}),
+            (Shapes{{"a", {2, 5}}, {"b", {3, 4}}, {"c", {7}}}));
+  EXPECT_EQ(parse_shapes({"input:0:1x3"}), (Shapes{{"input:0", {1, 3}}}));
+  EXPECT_EQ(parse_shapes({"scalar[]"}), (Shapes{{"scalar", {}}}));
+  EXPECT_EQ(parse_dims({"batch=1,seq=128", "n=0"}),
+            (std::map<std::string, int64_t>{{"batch", 1}, {"seq", 128}, {"n", 0}}));
+  for (const char* bad :
+       {"x", "x:", "x:1x", "x:axb", ":1x3", "x[1,", "x:-1", "x:1x99999999999999999999"}) {
+    if (std::string(bad) == "x:") {
+      continue;  // a scalar
+    }
+    EXPECT_THROW(parse_shapes({bad}), UserError) << bad;
+  }
+  for (const char* bad : {"batch", "=3", "batch=", "batch=x", "batch=-1"}) {
+    EXPECT_THROW(parse_dims({bad}), UserError) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::tools

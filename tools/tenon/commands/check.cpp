@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// tenon check: can this model be imported, and what would become of it?
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "compile/evaluator.h"
+#include "files/file.h"
+#include "graph/partition.h"
+#include "graph/passes.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/json.h"
+#include "tools/tenon/model_source.h"
+#include "tools/tenon/text.h"
+
+namespace tenon::tools {
+namespace {
+
+struct Tensor {
+  std::string name;
+  ir::DType dtype;
+  graph::Shape shape;
+};
+
+struct Checked {
+  onnx::Report report;
+  std::vector<Tensor> inputs, outputs;
+  size_t tasks = 0;
+  size_t calls = 0;
+};
+
+std::vector<Tensor> tensors(const graph::Graph& g, const std::vector<graph::ValueId>& ids) {
+  std::vector<Tensor> list;
+  for (const graph::ValueId id : ids) {
+    list.push_back({g.value(id).name, g.value(id).dtype, g.value(id).shape});
+  }
+  return list;
+}
+
+Checked check_model(const ModelOptions& options) {
+  const onnx::ImportOptions import = import_options(options);
+  std::error_code ignored;
+  if (!std::filesystem::exists(options.path, ignored)) {
+    throw UserError(options.path, 0, 0, "there is no such file");
+  }
+  Checked c;
+  try {
+    c.report = onnx::check_file(options.path, import);
+    if (!c.report.problems.empty()) {
+      return c;
+    }
+    graph::Graph g = onnx::import_file(options.path, import).graph;
+    c.inputs = tensors(g, g.inputs);
+    c.outputs = tensors(g, g.outputs);
+    graph::optimize(g, {compile::compiled_evaluator()});
+    graph::own_outputs(g);
+    const graph::Partition p = graph::partition(g);
+    c.tasks = p.tasks.size();
+    c.calls = p.calls.size();
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
+  }
+  return c;
+}
+
+Json to_json(const std::vector<Tensor>& list) {
+  Json json = Json::array();
+  for (const Tensor& t : list) {
+    json.push_back({{"name", t.name}, {"dtype", ir::to_string(t.dtype)}, {"shape", t.shape}});
+  }
+  return json;
+}
+
+Json to_json(const std::string& file, const Checked& c) {
+  Json problems = Json::array();
+  for (const onnx::Problem& p : c.report.problems) {
+    problems.push_back({{"node", p.node},
+                        {"op", p.op},
+                        {"domain", p.domain},
+                        {"opset", p.opset},
+                        {"reason", p.reason},
+                        {"hint", p.hint}});
+  }
+  const onnx::ModelInfo& info = c.report.info;
+  return {{"schema", "tenon.check/1"},
+          {"file", file},
+          {"ok", c.report.problems.empty()},
+          {"opset", info.opset},
+          {"ir_version", info.ir_version},
+          {"producer", info.producer},
+          {"nodes", info.nodes},
+          {"parameters", info.parameters},
+          {"ops", info.ops},
+          {"inputs", to_json(c.inputs)},
+          {"outputs", to_json(c.outputs)},
+          {"steps", c.calls},
+          {"tasks", c.tasks},
+          {"problems", problems}};
+}
+
+std::string to_text(const char* word, const std::vector<Tensor>& list) {
+  std::string text;
+  for (const Tensor& t : list) {
+    text +=
+        fmt::format("{:<8} {}: {} {}\n", word, t.name, ir::to_string(t.dtype), shape_text(t.shape));
+  }
+  return text;
+}
+
+std::string to_text(const std::string& file, const Checked& c) {
+  const onnx::ModelInfo& info = c.report.info;
+  std::string text =
+      fmt::format("{}  opset {}  {} nodes  {} parameters{}\n", file, info.opset, info.nodes,
+                  grouped(info.parameters), info.producer.empty() ? "" : "  from " + info.producer);
+  if (!c.report.problems.empty()) {
+    return text;
+  }
+  std::vector<std::string> ops;
+  for (const auto& [op, count] : info.ops) {
+    ops.push_back(count == 1 ? op : fmt::format("{} {}", count, op));
+  }
+  text += to_text("input", c.inputs) + to_text("output", c.outputs);
+  text += fmt::format("ops      {}\n", fmt::join(ops, ", "));
+  return text + fmt::format("ok       {} nodes -> {} steps of {} distinct tasks\n", info.nodes,
+                            c.calls, c.tasks);
+}
+
+int check_command(const ModelOptions& options, const Console& console) {
+  const Checked checked = check_model(options);
+  console.answer(console.json() ? tools::to_text(to_json(options.path, checked))
+                                : to_text(options.path, checked));
+  const size_t problems = checked.report.problems.size();
+  if (problems == 0) {
+    return kExitOk;
+  }
+  if (!console.json()) {
+    print_problems(checked.report.problems, console);
+  }
+  throw CommandError(kExitImport, fmt::format("{}: {} node{} cannot be imported", options.path,
+                                              problems, problems == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+Run add_check(CLI::App& command, Console& console) {
+  const auto options = std::make_shared<ModelOptions>();
+  add_import_options(command, *options);
+  return [options, &console] { return check_command(*options, console); };
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "artifact/write.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/json.h"
+#include "tools/tenon/model_source.h"
+#include "tools/tenon/text.h"
+
+namespace tenon::tools {
+namespace {
+
+struct CompileOptions {
+  ModelOptions model;
+  std::string output;
+  std::string name;
+  std::string emit = "so,h";
+};
+
+// How many kernels each origin gave: "template conv" 20, "lock" 3.
+std::map<std::string, int> origins(const artifact::Program& program) {
+  std::map<std::string, int> counts;
+  for (const artifact::Kernel& kernel : program.kernels) {
+    ++counts[kernel.origin];
+  }
+  return counts;
+}
+
+double total_flops(const artifact::Program& program) {
+  double flops = 0;
+  for (const artifact::Step& step : program.steps) {
+    flops += program.kernels[static_cast<size_t>(step.kernel)].flops;
+  }
+  return flops;
+}
+
+Json to_json(const Compiled& c, const artifact::Written& w) {
+  Json tensors = Json::object();
+  for (const auto& [key, list] :
+       {std::pair{"inputs", &c.program.inputs}, {"outputs", &c.program.outputs}}) {
+    tensors[key] = Json::array();
+    for (const artifact::TensorInfo& t : *list) {
+      tensors[key].push_back(
+          {{"name", t.name}, {"dtype", ir::to_string(t.dtype)}, {"shape", t.shape}});
+    }
+  }
+  return {{"schema", "tenon.compile/1"},
+          {"name", c.program.name},
+          {"target", c.program.target.fingerprint()},
+          {"directory", w.directory.string()},
+          {"files", w.files},
+          {"inputs", tensors["inputs"]},
+          {"outputs", tensors["outputs"]},
+          {"nodes", c.info.nodes},
+          {"parameters", c.info.parameters},
+          {"steps", c.program.steps.size()},
+          {"kernels", c.program.kernels.size()},
+          {"origins", origins(c.program)},
+          {"flops", total_flops(c.program)},
+          {"weights_bytes", c.program.weights_bytes},
+          {"arena_bytes", c.program.arena_bytes},
+          {"time_s",
+           {{"import", c.import_s},
+            {"schedule", c.compile_s},
+            {"code", w.compile_s},
+            {"weights", w.weights_s},
+            {"link", w.link_s}}}};
+}
+
+std::string to_text(const Compiled& c, const artifact::Written& w) {
+  std::vector<std::string> from;
+  for (const auto& [origin, count] : origins(c.program)) {
+    from.push_back(fmt::format("{} {}", count, origin));
+  }
+  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters  {:.3g} GFLOP\n",
+                                 c.program.name, c.info.opset, c.info.nodes,
+                                 grouped(c.info.parameters), total_flops(c.program) * 1e-9);
+  text += fmt::format("kernels  {} for {} steps: {}\n", c.program.kernels.size(),
+                      c.program.steps.size(), fmt::join(from, ", "));
+  text += fmt::format("memory   weights {}, arena {}\n",
+                      bytes_text(static_cast<double>(c.program.weights_bytes)),
+                      bytes_text(static_cast<double>(c.program.arena_bytes)));
+  text += fmt::format("time     import {}, schedule {}, code {}, weights {}, link {}\n",
+                      time_text(c.import_s), time_text(c.compile_s), time_text(w.compile_s),
+                      time_text(w.weights_s), time_text(w.link_s));
+  return text + fmt::format("wrote    {}: {}\n", w.directory.string(), fmt::join(w.files, " "));
+}
+
+int compile_command(const CompileOptions& options, const Console& console) {
+  const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
+  const Compiled compiled = compile_model(options.model, options.name, console);
+  const std::string folder =
+      options.output.empty() ? compiled.program.name + ".tenon" : options.output;
+  const artifact::Written written =
+      artifact::write(compiled.program, {folder, outputs, options.model.compile_threads});
+  console.answer(console.json() ? tools::to_text(to_json(compiled, written))
+                                : to_text(compiled, written));
+  return kExitOk;
+}
+
+}  // namespace
+
+Run add_compile(CLI::App& command, Console& console) {
+  const auto options = std::make_shared<CompileOptions>();
+  add_import_options(command, options->model);
+  command.add_option("-o,--output", options->output, "Folder to write (default: NAME.tenon)")
+      ->type_name("DIR");
+  command
+      .add_option("--name", options->name,
+                  "Prefix of files and C functions (default: from the file)")
+      ->type_name("NAME");
+  command.add_option("--emit", options->emit, "Any of so, a, h, o, ll, asm")
+      ->capture_default_str()
+      ->type_name("KIND,...");
+  add_compile_options(command, options->model);
+  return [options, &console] { return compile_command(*options, console); };
+}
+
+}  // namespace tenon::tools

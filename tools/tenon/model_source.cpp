@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/model_source.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+
+#include "artifact/manifest.h"
+#include "artifact/write.h"
+#include "compile/lock.h"
+#include "files/array_files.h"
+#include "files/file.h"
+#include "tools/tenon/command.h"
+
+namespace tenon::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// At commas outside of brackets.
+std::vector<std::string> split_list(const std::vector<std::string>& texts) {
+  std::vector<std::string> parts;
+  for (const std::string& text : texts) {
+    std::string part;
+    int depth = 0;
+    for (const char c : text) {
+      depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+      if (c == ',' && depth == 0) {
+        parts.push_back(std::move(part));
+        part.clear();
+      } else {
+        part.push_back(c);
+      }
+    }
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+int64_t parse_extent(const std::string& text, const std::string& whole) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value < 0) {
+    throw UserError(fmt::format("'{}': '{}' is no size", whole, text));
+  }
+  return value;
+}
+
+graph::Shape parse_extents(const std::string& text, char separator, const std::string& whole) {
+  graph::Shape shape;
+  size_t begin = 0;
+  while (!text.empty()) {
+    const size_t end = text.find(separator, begin);
+    shape.push_back(parse_extent(text.substr(begin, end - begin), whole));
+    if (end == std::string::npos) {
+      break;
+    }
+    begin = end + 1;
+  }
+  return shape;
+}
+
+std::string model_name(const ModelOptions& options, const std::string& name) {
+  if (!name.empty()) {
+    if (compile::identifier(name) != name) {
+      throw UserError(fmt::format("--name '{}' is no C identifier", name),
+                      fmt::format("'{}' would be one", compile::identifier(name)));
+    }
+    return name;
+  }
+  return options.path == "-" ? "model"
+                             : compile::identifier(fs::path(options.path).stem().string());
+}
+
+void check_readable(const std::string& path) {
+  std::error_code error;
+  if (path != "-" && !fs::exists(path, error)) {
+    throw UserError(path, 0, 0, "there is no such file");
+  }
+}
+
+}  // namespace
+
+void add_import_options(CLI::App& command, ModelOptions& options) {
+  command.add_option("model,-m,--model", options.path, "ONNX file ('-': standard input)")
+      ->required()
+      ->type_name("FILE");
+  command.add_option("--dims", options.dims, "Sizes of named dimensions, such as batch=1,seq=128")
+      ->type_name("NAME=N,...");
+  command
+      .add_option("--shape", options.shapes,
+                  "Shapes of inputs, such as x:1x3x224x224 or x[1,3,224,224]")
+      ->type_name("NAME:SHAPE");
+  command
+      .add_option("--bind", options.binds, "Inputs that become constants, such as axes=@axes.npy")
+      ->type_name("NAME=@FILE");
+}
+
+void add_compile_options(CLI::App& command, ModelOptions& options) {
+  command.add_option("--target", options.target, "host, x86-64-v3, aarch64, ... [key=value ...]")
+      ->capture_default_str()
+      ->type_name("TARGET");
+  command.add_option("--lock", options.lock, "Take schedules from a lock file or an artifact")
+      ->type_name("PATH");
+  command.add_flag("--frozen", options.frozen, "Fail if --lock lacks a schedule that is needed");
+  command.add_flag("--no-fuse", options.no_fuse, "One kernel per node, for finding faults");
+  command
+      .add_option("--compile-threads", options.compile_threads,
+                  "Threads to compile with (default: all cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+}
+
+std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> dims;
+  for (const std::string& part : split_list(texts)) {
+    const size_t equals = part.rfind('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UserError(fmt::format("--dims '{}': NAME=N expected", part));
+    }
+    dims[part.substr(0, equals)] = parse_extent(part.substr(equals + 1), "--dims " + part);
+  }
+  return dims;
+}
+
+std::map<std::string, graph::Shape> parse_shapes(const std::vector<std::string>& texts) {
+  std::map<std::string, graph::Shape> shapes;
+  for (const std::string& part : split_list(texts)) {
+    const size_t bracket = part.rfind('[');
+    const size_t colon = part.rfind(':');
+    const std::string whole = "--shape " + part;
+    if (bracket != std::string::npos && bracket > 0 && part.back() == ']') {
+      const std::string extents = part.substr(bracket + 1, part.size() - bracket - 2);
+      shapes[part.substr(0, bracket)] = parse_extents(extents, ',', whole);
+    } else if (colon != std::string::npos && colon > 0) {
+      shapes[part.substr(0, colon)] = parse_extents(part.substr(colon + 1), 'x', whole);
+    } else {
+      throw UserError(fmt::format("'{}': NAME:1x3x224x224 or NAME[1,3,224,224] expected", whole));
+    }
+  }
+  return shapes;
+}
+
+onnx::ImportOptions import_options(const ModelOptions& options) {
+  onnx::ImportOptions import;
+  import.dims = parse_dims(options.dims);
+  import.shapes = parse_shapes(options.shapes);
+  for (const std::string& text : options.binds) {
+    const size_t at = text.find("=@");
+    if (at == std::string::npos || at == 0) {
+      throw UserError(fmt::format("--bind '{}': NAME=@FILE.npy expected", text));
+    }
+    const std::string file = text.substr(at + 2);
+    import.bound[text.substr(0, at)] =
+        file.ends_with(".pb") ? onnx::read_tensor_file(file) : files::read_npy(file);
+  }
+  return import;
+}
+
+bool is_artifact(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) || path.ends_with(".json");
+}
+
+void print_problems(const std::vector<onnx::Problem>& problems, const Console& console) {
+  for (const onnx::Problem& p : problems) {
+    console.note(fmt::format("missing  {}{} (opset {}) \"{}\": {}{}", p.op,
+                             p.domain.empty() ? "" : " of " + p.domain, p.opset, p.node, p.reason,
+                             p.hint.empty() ? "" : "  hint: " + p.hint));
+  }
+}
+
+onnx::Imported import_model(const ModelOptions& options, const Console& console) {
+  check_readable(options.path);
+  const onnx::ImportOptions import = import_options(options);
+  try {
+    return options.path == "-" ? onnx::import_bytes(files::read_file("-"), ".", import)
+                               : onnx::import_file(options.path, import);
+  } catch (const onnx::ImportError& error) {
+    print_problems(error.problems(), console);
+    throw CommandError(
+        kExitImport,
+        fmt::format("{}: {} node{} cannot be imported", files::display_name(options.path),
+                    error.problems().size(), error.problems().size() == 1 ? "" : "s"));
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
+  }
+}
+
+Compiled compile_model(const ModelOptions& options, const std::string& name,
+                       const Console& console) {
+  compile::Options how;
+  how.target = target::parse_target(options.target);
+  how.fuse = !options.no_fuse;
+  how.frozen = options.frozen;
+  how.threads = options.compile_threads;
+  if (!options.lock.empty()) {
+    how.schedules = compile::read_lock(options.lock);
+  }
+  const std::string full_name = model_name(options, name);
+  Compiled result;
+  auto start = std::chrono::steady_clock::now();
+  onnx::Imported imported = import_model(options, console);
+  result.import_s = seconds_since(start);
+  result.info = imported.info;
+  Progress progress(console, "compiling");
+  how.progress = [&](const std::string& phase, size_t done, size_t total) {
+    progress.at(total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total),
+                fmt::format("{} {} of {}", phase, done, total));
+  };
+  start = std::chrono::steady_clock::now();
+  try {
+    result.program = compile::compile(std::move(imported.graph), full_name, how);
+  } catch (const compile::MissingSchedule& error) {
+    throw CommandError(kExitFrozen, error.what());
+  }
+  result.compile_s = seconds_since(start);
+  result.program.provenance = {{"opset", fmt::format("{}", result.info.opset)},
+                               {"producer", result.info.producer}};
+  if (options.path != "-") {
+    const fs::path path(options.path);
+    const artifact::FileEntry file =
+        artifact::describe_file(path.parent_path(), path.filename().string());
+    result.program.provenance.insert(result.program.provenance.begin(),
+                                     {{"model", file.name}, {"sha256", file.sha256}});
+  }
+  return result;
+}
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "tenon-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) {
+    throw UserError(fs::temp_directory_path().string(), 0, 0,
+                    "no temporary folder can be made here");
+  }
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {
+  check_readable(options.path);
+  if (is_artifact(options.path)) {
+    model_ = std::make_unique<artifact::Model>(artifact::Model::load(options.path));
+    return;
+  }
+  const target::Target target = target::parse_target(options.target);
+  if (!target::runs_here(target)) {
+    throw UserError(fmt::format("target '{}' does not run on this machine", target.name),
+                    "tenon compile builds for it");
+  }
+  const Compiled compiled = compile_model(options, "", console);
+  folder_ = std::make_unique<TemporaryFolder>();
+  const std::string folder = folder_->path() + "/artifact";
+  artifact::write(compiled.program,
+                  {.directory = folder, .outputs = {}, .threads = options.compile_threads});
+  model_ = std::make_unique<artifact::Model>(artifact::Model::load(folder));
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model that a command works on: an ONNX file ('-': standard input) or an artifact that was compiled before.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "artifact/model.h"
+#include "compile/compile.h"
+#include "onnx/import.h"
+#include "tools/tenon/console.h"
+
+namespace tenon::tools {
+
+struct ModelOptions {
+  std::string path;
+  std::vector<std::string> dims;    // "batch=1"
+  std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1,3,224,224]"
+  std::vector<std::string> binds;   // "name=@file.npy"
+  std::string target = "host";
+  std::string lock;  // lock file, or the folder of an artifact
+  bool frozen = false;
+  bool no_fuse = false;
+  int compile_threads = 0;
+};
+
+// The model itself (positional or -m), --dims, --shape, --bind.
+void add_import_options(CLI::App& command, ModelOptions& options);
+// --target, --lock, --frozen, --no-fuse, --compile-threads.
+void add_compile_options(CLI::App& command, ModelOptions& options);
+
+// "a=1,b=2" and repeated; throws UserError.
+std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts);
+// "a:1x3,b[2,4]" and repeated; a name may hold colons.
+std::map<std::string, graph::Shape> parse_shapes(const std::vector<std::string>& texts);
+onnx::ImportOptions import_options(const ModelOptions& options);
+
+// A folder, or a manifest in one.
+bool is_artifact(const std::string& path);
+
+// What is wrong with the model ends in exit code 3; one line per node goes to stderr.
+onnx::Imported import_model(const ModelOptions& options, const Console& console);
+void print_problems(const std::vector<onnx::Problem>& problems, const Console& console);
+
+struct Compiled {
+  artifact::Program program;
+  onnx::ModelInfo info;
+  double import_s = 0;
+  double compile_s = 0;
+};
+// A missing schedule under --frozen ends in exit code 8. `name` may be empty: made from the file's.
+Compiled compile_model(const ModelOptions& options, const std::string& name,
+                       const Console& console);
+
+// A folder of its own that goes away with the process.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// An artifact is loaded as it is; a model is compiled into a folder that lives as long as this.
+class LoadedModel {
+ public:
+  LoadedModel(const ModelOptions& options, const Console& console);
+  const artifact::Model& model() const { return *model_; }
+  bool compiled_here() const { return folder_ != nullptr; }
+
+ private:
+  std::unique_ptr<TemporaryFolder> folder_;
+  std::unique_ptr<artifact::Model> model_;
+};
+
+}  // namespace tenon::tools
