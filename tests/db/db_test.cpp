@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "db/db.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "support/check.h"
+#include "support/rng.h"
+
+namespace tenon::db {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Db : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("tenon-db-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name = "tenon.db") const { return (folder_ / name).string(); }
+  fs::path folder_;
+};
+
+task::Measurement sample(const std::string& task, double median_s,
+                         const std::string& trace = "[]") {
+  task::Measurement m;
+  m.task = task;
+  m.target = "here";
+  m.protocol = "v1 threads=1 cold";
+  m.trace = trace;
+  m.seconds = {median_s, median_s * 1.1};
+  m.best_s = m.median_s = median_s;
+  m.verified = true;
+  m.time = 1700000000;
+  return m;
+}
+
+TEST_F(Db, KeepsWhatWasRecorded) {
+  {
+    const auto db = Database::open(file());
+    db->add_task({"k1", "text", "edges", "conv", 1e6});
+    db->add_task({"k1", "text", "edges", "conv", 1e6});
+    task::Measurement m = sample("k1", 2e-3, R"([["fuse",1,[0,1]]])");
+    m.run = db->begin_run("tenon tune x.onnx", "x.onnx");
+    db->record({m, sample("k2", 1e-3)});
+    db->end_run(m.run);
+  }
+  const auto db = Database::open_read_only(file());
+  ASSERT_EQ(db->tasks().size(), 1u);
+  EXPECT_EQ(db->tasks()[0].label, "conv");
+  const auto rows = db->measurements({.task = "k1", .target = "", .protocol = "", .run = ""});
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].trace, R"([["fuse",1,[0,1]]])");
+  EXPECT_EQ(rows[0].seconds, (std::vector<double>{2e-3, 2e-3 * 1.1}));
+  ASSERT_EQ(db->runs().size(), 1u);
+  EXPECT_EQ(db->runs()[0].measured, 1);
+  EXPECT_FALSE(db->runs()[0].finished.empty());
+  EXPECT_EQ(db->check(), "");
+  EXPECT_THROW(db->begin_run("a", "b"), UserError) << "opened to read only";
+}
+
+TEST_F(Db, TheBestIsVerifiedAndNeverWrong) {
+  const auto db = Database::open(file());
+  task::Measurement fast = sample("k", 1e-4, "[1]");
+  fast.verified = false;
+  task::Measurement wrong = sample("k", 2e-4, "[2]");
+  wrong.outcome = task::Outcome::kWrong;
+  db->record({sample("k", 3e-3, "[3]"), fast, sample("k", 2e-4, "[2]"), wrong,
+              sample("k", 1e-3, "[4]"), sample("other", 1e-9, "[5]")});
+  const Filter k{.task = "k", .target = "", .protocol = "", .run = ""};
+  EXPECT_EQ(db->best(k, true)->trace, "[4]");
+  EXPECT_EQ(db->best(k, false)->trace, "[1]");
+  EXPECT_FALSE(db->best({.task = "k", .target = "elsewhere", .protocol = "", .run = ""}, false));
+}
+
+TEST_F(Db, PruningKeepsTheBestAndTheWrong) {
+  const auto db = Database::open(file());
+  std::vector<task::Measurement> all;
+  for (int i = 0; i < 10; ++i)
+    all.push_back(sample("k", 1e-3 * (i + 1), "[" + std::to_string(i) + "]"));
+  all[3].outcome = task::Outcome::kRunCrash;
+  all[4].outcome = task::Outcome::kWrong;
+  db->record(all);
+  EXPECT_EQ(db->prune({}, 2), 7);
+  const auto left = db->measurements({});
+  ASSERT_EQ(left.size(), 3u);
+  EXPECT_EQ(left[0].trace, "[0]");
+  EXPECT_EQ(left[1].trace, "[1]");
+  EXPECT_EQ(left[2].outcome, task::Outcome::kWrong);
+}
+
+TEST_F(Db, BadFilesAreSentences) {
+  std::ofstream(file("text")) << "this is no database, but it is long enough to look at: "
+                              << std::string(5000, 'x');
+  EXPECT_THROW(Database::open(file("text")), UserError);
+  EXPECT_THROW(Database::open((folder_ / "no" / "folder").string()), UserError);
+  EXPECT_THROW(Database::open_read_only(file("nothing")), UserError);
+  Database::open(file())->record({sample("k", 1e-3)});
+  {
+    std::fstream f(file(), std::ios::in | std::ios::out | std::ios::binary);
+    f.seekp(0);
+    f << "damaged damaged!";
+  }
+  EXPECT_THROW(Database::open(file())->measurements({}), UserError);
+}
+
+TEST_F(Db, ANewerSchemaIsRefused) {
+  Database::open(file());
+  ASSERT_EQ(std::system(("sqlite3 " + file() + " 'PRAGMA user_version = 99'").c_str()), 0);
+  try {
+    Database::open(file());
+    FAIL() << "version 99 was taken";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("99"), std::string::npos) << e.what();
+  }
+}
+
+TEST_F(Db, AFullDiskLosesNothingThatWasRecorded) {
+  const auto db = Database::open(file());
+  db->record({sample("k", 1e-3)});
+  struct rlimit before = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit small = before;
+  small.rlim_cur = 200 << 10;
+  ::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  int recorded = 1;
+  try {
+    for (int i = 0; i < 10'000; ++i) {
+      db->record({sample("k", 1e-3, "[\"" + std::string(500, 'x') + "\"]")});
+      ++recorded;
+    }
+    ADD_FAILURE() << "the limit was never reached";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("database"), std::string::npos);
+  }
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(db->measurements({}).size(), static_cast<size_t>(recorded));
+  EXPECT_EQ(db->check(), "");
+}
+
+// A process that records and is killed at any moment: every row that it announced is there, whole.
+TEST_F(Db, KilledWritersLoseNothingThatTheyAnnounced) {
+  Rng rng(17);
+  int announced = 0;
+  Database::open(file());
+  for (int round = 0; round < 20; ++round) {
+    int fds[2];
+    ASSERT_EQ(::pipe(fds), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto db = Database::open(file());
+      for (int i = 0; i < 10'000; ++i) {
+        db->record({sample("k", 1e-3), sample("k", 2e-3)});
+        if (::write(fds[1], "x", 1) != 1) ::_exit(1);
+      }
+      ::_exit(0);
+    }
+    ::close(fds[1]);
+    ::usleep(static_cast<useconds_t>(rng.between(1'000, 30'000)));
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    char buffer[256];
+    for (ssize_t n; (n = ::read(fds[0], buffer, sizeof buffer)) > 0;)
+      announced += static_cast<int>(n);
+    ::close(fds[0]);
+    const auto rows = Database::open(file())->measurements({}).size();
+    ASSERT_GE(rows, static_cast<size_t>(2 * announced)) << "round " << round;
+    ASSERT_EQ(rows % 2, 0u) << "half a transaction";
+    // At most one transaction was finished but not announced.
+    ASSERT_LE(rows, static_cast<size_t>(2 * (announced + round + 1)));
+  }
+  EXPECT_EQ(Database::open(file())->check(), "");
+}
+
+TEST_F(Db, SeveralWritersShareOneFile) {
+  Database::open(file());
+  std::vector<std::thread> writers;
+  for (int w = 0; w < 4; ++w) {
+    writers.emplace_back([&] {
+      const auto db = Database::open(file());
+      for (int i = 0; i < 25; ++i) db->record({sample("k", 1e-3)});
+    });
+  }
+  for (std::thread& t : writers) t.join();
+  EXPECT_EQ(Database::open(file())->measurements({}).size(), 100u);
+}
+
+}  // namespace
+}  // namespace tenon::db
