@@ -7,6 +7,9 @@
 #include <set>
 
 #include "onnx/proto.h"
+// The messages must come first: they choose the variant.
+#include <onnx/defs/schema.h>
+
 #include "support/check.h"
 
 namespace tenon::onnx_suite {
@@ -44,6 +47,15 @@ ModelInput describe(const ::onnx::ValueInfoProto& input) {
   return in;
 }
 
+::onnx::ModelProto parse(const std::string& model) {
+  ::onnx::ModelProto proto;
+  std::ifstream in(model, std::ios::binary);
+  if (!proto.ParseFromIstream(&in)) {
+    throw UserError(model + " is not an ONNX model");
+  }
+  return proto;
+}
+
 }  // namespace
 
 std::vector<Case> find_cases(const std::string& root, const std::string& filter) {
@@ -63,11 +75,7 @@ std::vector<Case> find_cases(const std::string& root, const std::string& filter)
 }
 
 ModelSummary summarize(const std::string& model) {
-  ::onnx::ModelProto proto;
-  std::ifstream in(model, std::ios::binary);
-  if (!proto.ParseFromIstream(&in)) {
-    throw UserError(model + " is not an ONNX model");
-  }
+  const ::onnx::ModelProto proto = parse(model);
   std::set<std::string> valued;
   for (const auto& tensor : proto.graph().initializer()) valued.insert(tensor.name());
   ModelSummary s;
@@ -78,6 +86,25 @@ ModelSummary summarize(const std::string& model) {
   for (const auto& node : proto.graph().node()) ops.insert(node.domain() + ":" + node.op_type());
   s.ops.assign(ops.begin(), ops.end());
   return s;
+}
+
+std::map<std::string, std::string> formal_names(const std::string& model) {
+  const ::onnx::ModelProto proto = parse(model);
+  std::map<std::string, std::string> names;
+  if (proto.graph().node_size() != 1) return names;
+  const ::onnx::NodeProto& node = proto.graph().node(0);
+  int version = 1;
+  for (const auto& opset : proto.opset_import()) {
+    if (opset.domain() == node.domain()) version = static_cast<int>(opset.version());
+  }
+  const ::onnx::OpSchema* schema =
+      ::onnx::OpSchemaRegistry::Schema(node.op_type(), version, node.domain());
+  if (schema == nullptr) return names;
+  const auto& formal = schema->inputs();
+  for (int i = 0; i < node.input_size() && static_cast<size_t>(i) < formal.size(); ++i) {
+    names.emplace(node.input(i), formal[static_cast<size_t>(i)].GetName());
+  }
+  return names;
 }
 
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix) {

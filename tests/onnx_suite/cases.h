@@ -31,6 +31,9 @@ struct ModelSummary {
 };
 ModelSummary summarize(const std::string& model);
 
+// How the standard calls the inputs of a model that is one node: {"x": "size"}. Empty for others.
+std::map<std::string, std::string> formal_names(const std::string& model);
+
 // The files prefix_0.pb, prefix_1.pb, ... of a data set.
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix);
 // The test_data_set_* folders of a case.

@@ -2,6 +2,7 @@
 // onnx_suite: runs ONNX's backend test suite through the compiler. Exit code 1 if a case is wrong or
 // crashes, if fewer cases pass than wanted, or if docs/ops.md is not current.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -44,7 +45,10 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  if (!path.empty()) std::ofstream(path) << text;
+  if (path.empty()) return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder);
+  std::ofstream(path) << text;
 }
 
 // Whether the page is as it should be.
