@@ -128,7 +128,7 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
             {"inputs", tensors(program.inputs)},
             {"outputs", tensors(program.outputs)},
             {"memory",
-             {{"weights_bytes", program.weights_bytes},
+             {{"weights_bytes", align_up(program.weights_bytes)},
               {"arena_bytes", align_up(program.arena_bytes)},
               {"scratch_bytes", scratch_bytes(kernels)}}}};
   if (program.weights_bytes > 0) {
@@ -180,26 +180,6 @@ std::string lock_text(const Program& program) {
                {"tenon", TENON_VERSION},
                {"target", target_name(program.target)},
                {"tasks", tasks}});
-}
-
-std::map<std::string, std::string> read_lock(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  if (!in) {
-    throw UserError("cannot read " + path.string());
-  }
-  const Json j = Json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object() || j.value("schema", "") != kLockSchema) {
-    throw UserError(path.string() + " is not a lock file of this version");
-  }
-  std::map<std::string, std::string> traces;
-  try {
-    for (const Json& task : j.at("tasks")) {
-      traces[task.at("task")] = task.at("trace");
-    }
-  } catch (const Json::exception& e) {
-    throw UserError(path.string() + " is damaged: " + e.what());
-  }
-  return traces;
 }
 
 }  // namespace tenon::artifact

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -29,12 +28,11 @@ struct FileEntry {
   int64_t bytes = 0;
   std::string sha256;
 };
+// Reads the file.
 FileEntry describe_file(const std::filesystem::path& folder, const std::string& name);
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
 
-std::string lock_text(const Program& program);
-// The trace of each task (Kernel::task) that a lock file holds. Throws UserError.
-std::map<std::string, std::string> read_lock(const std::filesystem::path& path);
+std::string lock_text(const Program& program);  // compile/lock.h reads it
 
 }  // namespace tenon::artifact

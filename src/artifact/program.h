@@ -77,5 +77,8 @@ struct Program {
 };
 
 inline constexpr int64_t kAlignment = 64;  // of every parameter
+constexpr int64_t align_up(int64_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
 
 }  // namespace tenon::artifact

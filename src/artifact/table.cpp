@@ -98,8 +98,6 @@ std::string steps(Text& text, const Program& program, const std::vector<Compiled
 
 }  // namespace
 
-int64_t align_up(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 int64_t scratch_bytes(const std::vector<CompiledKernel>& kernels) {
   int64_t bytes = 0;
   for (const CompiledKernel& k : kernels) {
@@ -130,7 +128,7 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
       "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
       program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
       program.outputs.size(), program.steps.size(), align_up(program.arena_bytes),
-      scratch_bytes(kernels), program.weights_bytes, fmt::join(digest, ", "));
+      scratch_bytes(kernels), align_up(program.weights_bytes), fmt::join(digest, ", "));
   return out;
 }
 

@@ -24,6 +24,5 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
                      const TableFacts& facts);
 
 int64_t scratch_bytes(const std::vector<CompiledKernel>& kernels);
-int64_t align_up(int64_t bytes);
 
 }  // namespace tenon::artifact

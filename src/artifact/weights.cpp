@@ -37,6 +37,7 @@ class Writer {
     }
   }
   Sha256::Digest digest() const { return sha_.digest(); }
+  int64_t bytes() const { return at_; }
 
  private:
   std::ofstream& out_;
@@ -46,31 +47,32 @@ class Writer {
 
 }  // namespace
 
-Sha256::Digest write_weights(const Program& program, const std::filesystem::path& path) {
+WrittenWeights write_weights(const Program& program, const std::filesystem::path& path) {
+  WrittenWeights written;
   if (program.weights_bytes == 0) {
-    return {};
+    return written;
   }
   std::ofstream out(path, std::ios::binary);
-  runtime::WeightsHeader header{};
-  std::memcpy(header.magic, runtime::kWeightsMagic, sizeof header.magic);
-  header.version = runtime::kWeightsVersion;
-  header.bytes = program.weights_bytes;
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
   Writer writer(out);
   for (const Weight* w : in_order(program)) {
     writer.zeros_until(w->offset);
     writer.write(w->data->data(), w->data->bytes());
   }
-  writer.zeros_until(program.weights_bytes);
-  const Sha256::Digest digest = writer.digest();
-  std::copy(digest.begin(), digest.end(), header.sha256);
-  out.seekp(0);
-  out.write(reinterpret_cast<const char*>(&header), sizeof header);
+  writer.zeros_until(align_up(program.weights_bytes));
+  written.sha256 = writer.digest();
+  runtime::WeightsTrailer trailer{};
+  std::memcpy(trailer.magic, runtime::kWeightsMagic, sizeof trailer.magic);
+  trailer.version = runtime::kWeightsVersion;
+  trailer.bytes = writer.bytes();
+  std::copy(written.sha256.begin(), written.sha256.end(), trailer.sha256);
+  writer.write(&trailer, sizeof trailer);
+  written.file_sha256 = writer.digest();
+  written.file_bytes = writer.bytes();
   out.close();
   if (!out) {
     throw UserError("cannot write " + path.string(), "is the disk full?");
   }
-  return digest;
+  return written;
 }
 
 }  // namespace tenon::artifact

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weights of a program as a file: a header of 64 bytes (runtime/model.h), then every weight at its offset, zeros
-// between.
+// The weights of a program as a file: every weight at its offset, zeros between, and a trailer of 64
+// bytes (runtime/model.h).
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,13 @@
 
 namespace tenon::artifact {
 
-// The digest of what follows the header. Nothing is written when the program has no weights. Throws UserError when the
-// disk does not take it.
-Sha256::Digest write_weights(const Program& program, const std::filesystem::path& path);
+struct WrittenWeights {
+  Sha256::Digest sha256 = {};       // of the weights, which the trailer and the library carry
+  Sha256::Digest file_sha256 = {};  // of the whole file
+  int64_t file_bytes = 0;
+};
+
+// Nothing is written when the program has no weights. Throws UserError when the disk does not take it.
+WrittenWeights write_weights(const Program& program, const std::filesystem::path& path);
 
 }  // namespace tenon::artifact

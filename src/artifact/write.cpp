@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <map>
 #include <sstream>
 
@@ -156,25 +157,29 @@ Written write(const Program& program, const WriteOptions& options) {
   program.check();
   const Scratch scratch(make_sibling(options.directory));
   const fs::path& folder = scratch.path();
+  const Outputs& outputs = options.outputs;
   Written written;
   written.directory = options.directory;
 
   auto start = std::chrono::steady_clock::now();
+  const std::string weights_name = program.name + ".weights";
+  auto weights_made = std::async(std::launch::async, [&] {  // mostly waits for the disk
+    const auto weights_start = std::chrono::steady_clock::now();
+    auto made = write_weights(program, folder / weights_name);
+    written.weights_s = seconds_since(weights_start);
+    return made;
+  });
   const uint64_t needs = cpu_needs(program.target);
-  std::vector<CompiledKernel> kernels = compile_kernels(
-      program, {options.threads, options.outputs.llvm_ir, options.outputs.assembly});
-  write_listings(program, kernels, options.outputs, folder);
+  std::vector<CompiledKernel> kernels =
+      compile_kernels(program, {options.threads, outputs.llvm_ir, outputs.assembly});
+  write_listings(program, kernels, outputs, folder);
+  const WrittenWeights weights = weights_made.get();
   written.compile_s = seconds_since(start);
 
   start = std::chrono::steady_clock::now();
-  const auto weights_sha256 = write_weights(program, folder / (program.name + ".weights"));
-  written.weights_s = seconds_since(start);
-
-  start = std::chrono::steady_clock::now();
-  const std::string manifest = manifest_text(program, kernels, needs, weights_sha256);
-  const Outputs& outputs = options.outputs;
+  const std::string manifest = manifest_text(program, kernels, needs, weights.sha256);
   if (outputs.shared_library || outputs.static_library || outputs.object) {
-    link_all(program, archive_of(program, kernels, {manifest, needs, weights_sha256}), outputs,
+    link_all(program, archive_of(program, kernels, {manifest, needs, weights.sha256}), outputs,
              folder);
   }
   written.link_s = seconds_since(start);
@@ -185,7 +190,9 @@ Written write(const Program& program, const WriteOptions& options) {
   write_file(folder / (program.name + ".lock"), lock_text(program));
   std::vector<FileEntry> entries;
   for (const std::string& name : files_in(folder)) {
-    entries.push_back(describe_file(folder, name));
+    entries.push_back(name == weights_name
+                          ? FileEntry{name, weights.file_bytes, hex(weights.file_sha256)}
+                          : describe_file(folder, name));
   }
   write_file(folder / (program.name + ".json"), with_files(manifest, entries));
   written.files = files_in(folder);

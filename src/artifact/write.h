@@ -34,7 +34,8 @@ struct WriteOptions {
 struct Written {
   std::filesystem::path directory;
   std::vector<std::string> files;  // relative to the directory, in order of name
-  double compile_s = 0, weights_s = 0, link_s = 0;
+  double compile_s = 0, link_s = 0;
+  double weights_s = 0;  // on another thread, while kernels are compiled
 };
 
 // What stands at the directory is replaced when all is finished (see install.h), never before. The same program gives

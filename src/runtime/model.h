@@ -45,7 +45,7 @@ struct tenon_model_table {
   int32_t unused;
   int64_t arena_bytes;    // a multiple of 64
   int64_t scratch_bytes;  // the largest workspace of a kernel; a multiple of 64
-  int64_t weights_bytes;  // 0: there is no file
+  int64_t weights_bytes;  // a multiple of 64; 0: there is no file
   uint8_t weights_sha256[32];
 };
 
@@ -56,8 +56,9 @@ extern __attribute__((visibility("hidden"))) const tenon_model_table tenon_model
 
 namespace tenon::runtime {
 
-// How the weights file begins; the weights follow.
-struct WeightsHeader {
+// How the weights file ends; the weights come first, a multiple of 64 bytes. So that one pass over them
+// gives both their hash, which stands here, and the hash of the file.
+struct WeightsTrailer {
   char magic[8];
   uint32_t version;
   uint32_t unused;
@@ -65,7 +66,7 @@ struct WeightsHeader {
   uint8_t sha256[32];
   uint8_t padding[8];
 };
-static_assert(sizeof(WeightsHeader) == 64);
+static_assert(sizeof(WeightsTrailer) == 64);
 inline constexpr char kWeightsMagic[8] = {'T', 'E', 'N', 'O', 'N', 'W', 'T', 'S'};
 inline constexpr uint32_t kWeightsVersion = 1;
 

@@ -93,23 +93,23 @@ bool default_path(char* path, size_t size) {
          static_cast<int>(size - folder);
 }
 
-bool check_header(const void* bytes, size_t size, const char* path, char* sentence) {
-  WeightsHeader header;
-  if (size < sizeof header) {
+bool check_weights(const void* bytes, size_t size, const char* path, char* sentence) {
+  WeightsTrailer trailer;
+  if (size < sizeof trailer) {
     return refuse(sentence, path, "are too short");
   }
-  memcpy(&header, bytes, sizeof header);
-  if (memcmp(header.magic, kWeightsMagic, sizeof kWeightsMagic) != 0 ||
-      header.version != kWeightsVersion) {
-    return refuse(sentence, path, "are not a weights file of this version");
-  }
-  const size_t expected = sizeof header + static_cast<size_t>(tenon_model.weights_bytes);
-  if (size != expected || header.bytes != tenon_model.weights_bytes) {
+  const size_t expected = static_cast<size_t>(tenon_model.weights_bytes) + sizeof trailer;
+  if (size != expected) {
     char why[128];
     snprintf(why, sizeof why, "have %zu bytes instead of %zu", size, expected);
     return refuse(sentence, path, why);
   }
-  if (memcmp(header.sha256, tenon_model.weights_sha256, sizeof header.sha256) != 0) {
+  memcpy(&trailer, static_cast<const char*>(bytes) + size - sizeof trailer, sizeof trailer);
+  if (memcmp(trailer.magic, kWeightsMagic, sizeof kWeightsMagic) != 0 ||
+      trailer.version != kWeightsVersion || trailer.bytes != tenon_model.weights_bytes) {
+    return refuse(sentence, path, "are not a weights file of this version");
+  }
+  if (memcmp(trailer.sha256, tenon_model.weights_sha256, sizeof trailer.sha256) != 0) {
     return refuse(sentence, path, "belong to another build of the model (their hash differs)");
   }
   return true;
@@ -123,7 +123,7 @@ bool map_file(const char* path, Weights& weights, char* sentence) {
   }
   const off_t end = lseek(file, 0, SEEK_END);
   const size_t bytes = end > 0 ? static_cast<size_t>(end) : 0;
-  if (bytes < sizeof(WeightsHeader)) {
+  if (bytes < sizeof(WeightsTrailer)) {
     close(file);
     return refuse(sentence, path, "are too short");
   }
@@ -148,8 +148,8 @@ bool open_weights(const tenon_model_options& options, Weights& weights, char* se
     if (reinterpret_cast<uintptr_t>(options.weights) % 64 != 0) {
       return refuse(sentence, "in memory", "are not aligned to 64 bytes");
     }
-    weights.data = static_cast<const char*>(options.weights) + sizeof(WeightsHeader);
-    return check_header(options.weights, options.weights_bytes, "in memory", sentence);
+    weights.data = static_cast<const char*>(options.weights);
+    return check_weights(options.weights, options.weights_bytes, "in memory", sentence);
   }
   char own[PATH_MAX];
   const char* path = options.weights_path;
@@ -163,8 +163,8 @@ bool open_weights(const tenon_model_options& options, Weights& weights, char* se
   if (!map_file(path, weights, sentence)) {
     return false;
   }
-  weights.data = static_cast<const char*>(weights.mapping) + sizeof(WeightsHeader);
-  if (!check_header(weights.mapping, weights.mapping_bytes, path, sentence)) {
+  weights.data = static_cast<const char*>(weights.mapping);
+  if (!check_weights(weights.mapping, weights.mapping_bytes, path, sentence)) {
     close_weights(weights);
     return false;
   }

@@ -5,7 +5,6 @@
 
 #include <fstream>
 
-#include "artifact/manifest.h"
 #include "artifact/model.h"
 #include "artifact/programs.h"
 #include "artifact/write.h"
@@ -97,20 +96,6 @@ TEST(Install, OutputsAreParsed) {
   EXPECT_TRUE(o.static_library && o.assembly);
   EXPECT_FALSE(o.shared_library || o.header || o.object || o.llvm_ir);
   EXPECT_THROW(parse_outputs("so,exe"), UserError);
-}
-
-TEST(Install, TheLockFileIsReadBack) {
-  const ScratchFolder folder;
-  write_as("net", folder / "out", "h");
-  const Program p = small_network("net", target::host_target()).program();
-  const auto lock = read_lock(folder / "out/net.lock");
-  ASSERT_EQ(lock.size(), 3U);
-  for (const Kernel& k : p.kernels) {
-    EXPECT_EQ(lock.at(k.task), k.trace);
-  }
-  std::ofstream(folder / "bad") << "{}";
-  EXPECT_THROW(read_lock(folder / "bad"), UserError);
-  EXPECT_THROW(read_lock(folder / "absent"), UserError);
 }
 
 }  // namespace

@@ -17,8 +17,6 @@
 namespace tenon::artifact {
 namespace {
 
-int64_t align_up(int64_t n) { return (n + kAlignment - 1) / kAlignment * kAlignment; }
-
 Param make_param(Place place, int32_t index, int64_t offset, int64_t bytes) {
   Param p;
   p.place = place;
@@ -61,7 +59,7 @@ Param Chain::place(const std::string& value, int64_t bytes) {
 }
 
 void Chain::step(const te::ComputeDag& dag, const std::vector<std::string>& reads,
-                 const std::vector<std::string>& writes) {
+                 const std::vector<std::string>& writes, const std::vector<ir::Array>* values) {
   const schedule::State initial(std::make_shared<const te::ComputeDag>(dag),
                                 std::make_shared<const target::Target>(program_.target));
   const templates::Choice choice = templates::choose(initial);
@@ -71,9 +69,13 @@ void Chain::step(const te::ComputeDag& dag, const std::vector<std::string>& read
   Stage stage{dag, reads, writes, {}};
   std::vector<ir::Array> logical;
   for (const te::Input& in : dag.inputs) {
-    logical.push_back(in.constant ? random_array(in.tensor.dtype(), in.tensor->shape,
-                                                 7 * program_.steps.size() + logical.size())
-                                  : ir::Array(in.tensor.dtype(), in.tensor->shape));
+    const size_t i = logical.size();
+    if (values != nullptr) {
+      logical.push_back((*values)[i]);
+    } else {
+      logical.push_back(
+          random_array(in.tensor.dtype(), in.tensor->shape, 7 * program_.steps.size() + i));
+    }
     if (in.constant) {
       stage.constants.push_back(logical.back());
     }

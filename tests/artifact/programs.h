@@ -18,8 +18,9 @@ class Chain {
  public:
   Chain(std::string name, target::Target target);
   void input(const std::string& name, ir::DType dtype, std::vector<int64_t> shape);
+  // With `values`, one per input of the dag, constants get theirs from there.
   void step(const te::ComputeDag& dag, const std::vector<std::string>& reads,
-            const std::vector<std::string>& writes);
+            const std::vector<std::string>& writes, const std::vector<ir::Array>* values = nullptr);
   // To be called before the step that writes it.
   void output(const std::string& name, ir::DType dtype, std::vector<int64_t> shape);
 

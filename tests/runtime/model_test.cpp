@@ -82,15 +82,15 @@ namespace {
 
 // The bytes of a weights file: w[i] = i.
 struct alignas(64) WeightsFile {
-  WeightsHeader header{};
   float w[kWeightsBytes / sizeof(float)] = {};
+  WeightsTrailer trailer{};
   WeightsFile() {
-    std::memcpy(header.magic, kWeightsMagic, sizeof header.magic);
-    header.version = kWeightsVersion;
-    header.bytes = kWeightsBytes;
-    header.sha256[0] = 1;
-    header.sha256[1] = 2;
-    header.sha256[2] = 3;
+    std::memcpy(trailer.magic, kWeightsMagic, sizeof trailer.magic);
+    trailer.version = kWeightsVersion;
+    trailer.bytes = kWeightsBytes;
+    trailer.sha256[0] = 1;
+    trailer.sha256[1] = 2;
+    trailer.sha256[2] = 3;
     for (int64_t i = 0; i < kElements; ++i) {
       w[i] = static_cast<float>(i);
     }
@@ -298,15 +298,15 @@ TEST(Model, WeightsInMemoryMustBeTheRightOnes) {
     void (*spoil)(WeightsFile&, tenon_model_options&);
     const char* sentence;
   } rows[] = {
-      {"magic", [](WeightsFile& f, tenon_model_options&) { f.header.magic[0] = 'X'; },
+      {"magic", [](WeightsFile& f, tenon_model_options&) { f.trailer.magic[0] = 'X'; },
        "are not a weights file of this version"},
-      {"version", [](WeightsFile& f, tenon_model_options&) { f.header.version = 9; },
+      {"version", [](WeightsFile& f, tenon_model_options&) { f.trailer.version = 9; },
        "are not a weights file of this version"},
       {"size", [](WeightsFile&, tenon_model_options& o) { o.weights_bytes -= 64; },
        "have 4032 bytes instead of 4096"},
       {"no header", [](WeightsFile&, tenon_model_options& o) { o.weights_bytes = 63; },
        "are too short"},
-      {"hash", [](WeightsFile& f, tenon_model_options&) { f.header.sha256[31] ^= 1; },
+      {"hash", [](WeightsFile& f, tenon_model_options&) { f.trailer.sha256[31] ^= 1; },
        "belong to another build of the model (their hash differs)"},
       {"alignment",
        [](WeightsFile&, tenon_model_options& o) {
