@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant, Identity, Dropout, and If, Loop and Scan as far as they are decided while the model is read.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
@@ -42,7 +40,7 @@ std::vector<ValueId> convert_constant(Convert& c) {
     return {b.constant(array_of(ir::kI64, c.ints_or("value_ints", {}), false))};
   }
   if (c.has("value_string") || c.has("value_strings")) {
-    throw Unsupported("strings are out of scope");
+    refuse("strings are out of scope");
   }
   throw Unsupported(c.has("sparse_value") ? "sparse tensors are out of scope" : "it has no value");
 }
@@ -57,7 +55,7 @@ std::vector<ValueId> pass_with_mask(Convert& c, ir::DType mask) {
 
 std::vector<ValueId> convert_dropout_1(Convert& c) {
   if (c.int_or("is_test", 0) == 0) {
-    throw Unsupported("Dropout in training mode draws random numbers");
+    refuse("Dropout in training mode draws random numbers");
   }
   return pass_with_mask(c, c.dtype(0));
 }
@@ -70,7 +68,7 @@ std::vector<ValueId> convert_dropout_12(Convert& c) {
   const bool training = c.has_input(2) && c.constant_scalar(2, "training_mode") != 0;
   const double ratio = !training ? 0 : c.has_input(1) ? c.constant_scalar(1, "ratio") : 0.5;
   if (ratio != 0) {
-    throw Unsupported("Dropout in training mode draws random numbers");
+    refuse("Dropout in training mode draws random numbers");
   }
   return pass_with_mask(c, ir::kBool);
 }
@@ -87,7 +85,7 @@ ValueId stack(GraphBuilder& b, const std::vector<ValueId>& xs, int64_t dim) {
   std::vector<ValueId> parts;
   for (const ValueId x : xs) {
     if (b.shape(x) != b.shape(xs[0])) {
-      throw Unsupported("a scan output changes its shape from one trip to the next");
+      refuse("a scan output changes its shape from one trip to the next");
     }
     parts.push_back(b.reshape(x, shape));
   }
@@ -112,7 +110,7 @@ std::vector<std::vector<ValueId>> transposed(const std::vector<std::vector<Value
 bool decided(Convert& c, ValueId condition) {
   const graph::Data known = c.b().data(condition);
   if (!known || known->elements() != 1) {
-    throw Unsupported("a Loop whose condition depends on data is out of scope");
+    refuse("a Loop whose condition depends on data is out of scope");
   }
   return known->get(0).i != 0;
 }
@@ -129,14 +127,14 @@ std::vector<ValueId> convert_loop(Convert& c) {
   std::vector<std::vector<ValueId>> scanned;
   for (int64_t trip = 0; more && trip < most; ++trip) {
     if (trip >= kMostTrips) {
-      throw Unsupported(fmt::format("more than {} trips are not unrolled", kMostTrips));
+      refuse("more than {} trips are not unrolled", kMostTrips);
     }
     std::vector<ValueId> arguments{b.scalar(ir::kI64, static_cast<double>(trip)),
                                    b.scalar(ir::kBool, 1)};
     arguments.insert(arguments.end(), state.begin(), state.end());
     const std::vector<ValueId> out = c.subgraph("body", arguments);
     if (out.size() < 1 + state.size()) {
-      throw Unsupported("the body of the Loop has too few outputs");
+      refuse("the body of the Loop has too few outputs");
     }
     const auto end = out.begin() + 1 + static_cast<std::ptrdiff_t>(state.size());
     more = !(trip + 1 < most) || decided(c, out[0]);
@@ -145,7 +143,7 @@ std::vector<ValueId> convert_loop(Convert& c) {
   }
   const size_t columns = scanned.empty() ? 0 : scanned[0].size();
   if (c.num_outputs() > state.size() + columns) {
-    throw Unsupported("a Loop without a trip has scan outputs of unknown shape");
+    refuse("a Loop without a trip has scan outputs of unknown shape");
   }
   for (const std::vector<ValueId>& values : transposed(scanned, columns)) {
     state.push_back(stack(b, values, 0));
@@ -156,7 +154,7 @@ std::vector<ValueId> convert_loop(Convert& c) {
 ValueId element(GraphBuilder& b, ValueId x, int64_t dim, int64_t at) {
   Shape shape = b.shape(x);
   if (dim >= static_cast<int64_t>(shape.size()) || at >= shape[static_cast<size_t>(dim)]) {
-    throw Unsupported("what the Scan goes through has too few elements");
+    refuse("what the Scan goes through has too few elements");
   }
   Shape begin(shape.size(), 0);
   begin[static_cast<size_t>(dim)] = at;
@@ -183,12 +181,12 @@ std::vector<ValueId> run_scan(Convert& c, Scan s) {
     s.input_axes[i] = Convert::axis(s.input_axes[i], rank);
     const int64_t extent = b.shape(s.inputs[i])[static_cast<size_t>(s.input_axes[i])];
     if (trips >= 0 && extent != trips) {
-      throw Unsupported("scan inputs have different lengths");
+      refuse("scan inputs have different lengths");
     }
     trips = extent;
   }
   if (trips < 1 || trips > kMostTrips) {
-    throw Unsupported(fmt::format("{} trips; 1 to {} are unrolled", trips, kMostTrips));
+    refuse("{} trips; 1 to {} are unrolled", trips, kMostTrips);
   }
   std::vector<std::vector<ValueId>> scanned;
   for (int64_t trip = 0; trip < trips; ++trip) {
@@ -199,7 +197,7 @@ std::vector<ValueId> run_scan(Convert& c, Scan s) {
     }
     const std::vector<ValueId> out = c.subgraph("body", arguments);
     if (out.size() != s.state.size() + s.outputs) {
-      throw Unsupported("the body of the Scan has another number of outputs than the Scan");
+      refuse("the body of the Scan has another number of outputs than the Scan");
     }
     const auto end = out.begin() + static_cast<std::ptrdiff_t>(s.state.size());
     s.state.assign(out.begin(), end);
@@ -218,11 +216,11 @@ std::vector<ValueId> run_scan(Convert& c, Scan s) {
 Scan scan_sizes(const Convert& c, size_t first) {
   const auto inputs = static_cast<size_t>(std::max<int64_t>(0, c.int_or("num_scan_inputs", 0)));
   if (first + inputs > c.num_inputs() || inputs == 0) {
-    throw Unsupported("num_scan_inputs does not fit the inputs");
+    refuse("num_scan_inputs does not fit the inputs");
   }
   const size_t states = c.num_inputs() - first - inputs;
   if (c.num_outputs() < states) {
-    throw Unsupported("the Scan has fewer outputs than states");
+    refuse("the Scan has fewer outputs than states");
   }
   Scan s;
   s.outputs = c.num_outputs() - states;
@@ -234,7 +232,7 @@ Scan scan_sizes(const Convert& c, size_t first) {
 std::vector<int64_t> per_item(const Convert& c, const std::string& name, size_t count) {
   std::vector<int64_t> v = c.ints_or(name, std::vector<int64_t>(count, 0));
   if (v.size() != count) {
-    throw Unsupported(fmt::format("{} has {} numbers, not {}", name, v.size(), count));
+    refuse("{} has {} numbers, not {}", name, v.size(), count);
   }
   return v;
 }
@@ -251,12 +249,12 @@ std::vector<ValueId> convert_scan_9(Convert& c) {
 // Version 8 has a batch dimension in front of everything: each of its elements is a scan of its own.
 std::vector<ValueId> convert_scan_8(Convert& c) {
   if (c.has_input(0)) {
-    throw Unsupported("a Scan with sequence lengths is out of scope");
+    refuse("a Scan with sequence lengths is out of scope");
   }
   GraphBuilder& b = c.b();
   const Scan whole = scan_sizes(c, 1);
   if (b.shape(whole.inputs[0]).empty() || b.shape(whole.inputs[0])[0] == 0) {
-    throw Unsupported("a scan input has no batch dimension");
+    refuse("a scan input has no batch dimension");
   }
   const int64_t batch = b.shape(whole.inputs[0])[0];
   std::vector<std::vector<ValueId>> results;

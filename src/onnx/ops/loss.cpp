@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "onnx/ops/emit.h"
@@ -19,15 +17,13 @@ struct Loss {
   int64_t classes = 1;
 };
 
-ir::DType sum_type(ir::DType t) { return t.bits == 16 ? ir::kF32 : t; }
-
 Loss read(Convert& c) {
   require_float(c.dtype(0));
   if (!c.dtype(1).is_int()) refuse("labels are {}", ir::to_string(c.dtype(1)));
   Loss loss;
   loss.reduction = c.string_or("reduction", "mean");
   if (loss.reduction != "none" && loss.reduction != "sum" && loss.reduction != "mean") {
-    throw Unsupported(fmt::format("reduction '{}' is not known", loss.reduction));
+    refuse("reduction '{}' is not known", loss.reduction);
   }
   if (c.has("ignore_index")) loss.ignored = c.int_or("ignore_index", 0);
   loss.weighted = c.has_input(2);
@@ -35,14 +31,14 @@ Loss read(Convert& c) {
   Shape labels = scores;
   if (labels.size() >= 2) labels.erase(labels.begin() + 1);
   if (scores.size() < 2 || c.shape(1) != labels) {
-    throw Unsupported("the labels have another shape than the scores without their classes");
+    refuse("the labels have another shape than the scores without their classes");
   }
   loss.classes = scores[1];
   if (loss.weighted && c.shape(2) != Shape{loss.classes}) {
-    throw Unsupported("there is not one weight per class");
+    refuse("there is not one weight per class");
   }
   if (c.b().value(c.input(0)).elements() == 0) {
-    throw Unsupported("a loss of no elements");
+    refuse("a loss of no elements");
   }
   return loss;
 }
@@ -54,7 +50,7 @@ Expr weight(const Loss& loss, ir::DType t, std::span<const te::Tensor> in, Axes 
   const Expr label = ir::cast(ir::kI64, ir::load(in[1], exprs(axes)));
   Expr w = ir::make_float(t, 1);
   if (loss.weighted) {
-    w = ir::cast(t, ir::load(in[2], {ir::min(ir::max(label, 0), loss.classes - 1)}));
+    w = ir::cast(t, ir::load(in[2], {clamped(label, loss.classes)}));
   }
   return loss.ignored ? ir::select(ir::eq(label, *loss.ignored), ir::zero_of(t), w) : w;
 }
@@ -63,7 +59,7 @@ Expr weight(const Loss& loss, ir::DType t, std::span<const te::Tensor> in, Axes 
 Expr element(const Loss& loss, ir::DType t, std::span<const te::Tensor> in, Axes axes) {
   const Expr label = ir::cast(ir::kI64, ir::load(in[1], exprs(axes)));
   std::vector<Expr> at = exprs(axes);
-  at.insert(at.begin() + 1, ir::min(ir::max(label, 0), loss.classes - 1));
+  at.insert(at.begin() + 1, clamped(label, loss.classes));
   const Expr value = -ir::cast(t, ir::load(in[0], at)) * weight(loss, t, in, axes);
   return loss.ignored ? ir::select(ir::eq(label, *loss.ignored), ir::zero_of(t), value) : value;
 }
@@ -71,7 +67,7 @@ Expr element(const Loss& loss, ir::DType t, std::span<const te::Tensor> in, Axes
 // in: log-probabilities, labels, weights.
 te::Tensor reduced(te::Builder& b, const Loss& loss, ir::DType out,
                    std::span<const te::Tensor> in) {
-  const ir::DType t = sum_type(out);
+  const ir::DType t = wide(out);
   const Shape& shape = in[1].shape();
   const auto sum = [&](const std::string& name, auto part) {
     return b.reduce(name, {}, BinaryOp::kAdd, shape,
@@ -101,7 +97,7 @@ std::vector<ValueId> convert_nll(Convert& c) { return {nll(c, read(c), c.input(0
 
 // x - max - log(sum(exp(x - max))) over dimension 1.
 te::Tensor log_softmax(te::Builder& b, const te::Tensor& x) {
-  const ir::DType t = sum_type(x.dtype());
+  const ir::DType t = wide(x.dtype());
   Shape rest = x.shape();
   rest.erase(rest.begin() + 1);
   const auto with_class = [](Axes axes, const Expr& k) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // LSTM, GRU and RNN, unrolled: the input projection of all steps is one MatMul, each step one MatMul with
 // R and one element-wise node per state.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
@@ -75,13 +73,12 @@ std::vector<bool> read_directions(const Convert& c) {
   if (d == "forward") return {false};
   if (d == "reverse") return {true};
   if (d == "bidirectional") return {false, true};
-  throw Unsupported(fmt::format("direction '{}' is not known", d));
+  refuse("direction '{}' is not known", d);
 }
 
 void require_shape(Convert& c, size_t i, std::string_view name, const Shape& want) {
   if (c.shape(i) != want) {
-    throw Unsupported(fmt::format("{} has shape [{}], not [{}]", name, fmt::join(c.shape(i), ","),
-                                  fmt::join(want, ",")));
+    refuse("{} has shape [{}], not [{}]", name, fmt::join(c.shape(i), ","), fmt::join(want, ","));
   }
 }
 
@@ -93,8 +90,8 @@ std::vector<Activation> read_activations(const Convert& c, const Kind& kind, siz
     }
   }
   if (names.size() != directions * kind.activations.size()) {
-    throw Unsupported(fmt::format("{} activations are given, {} are needed", names.size(),
-                                  directions * kind.activations.size()));
+    refuse("{} activations are given, {} are needed", names.size(),
+           directions * kind.activations.size());
   }
   return activations(names, c.floats_or("activation_alpha", {}),
                      c.floats_or("activation_beta", {}));
@@ -114,29 +111,30 @@ ValueId read_lengths(Convert& c, int64_t steps) {
 
 Recurrent read(Convert& c, Kind kind) {
   if (c.rank(0) != 3 || c.rank(1) != 3 || c.rank(2) != 3) {
-    throw Unsupported("X, W and R must have rank 3");
+    refuse("X, W and R must have rank 3");
   }
   const bool batch_first = c.int_or("layout", 0) != 0;
   const ValueId x = batch_first ? c.b().transpose(c.input(0), {1, 0, 2}) : c.input(0);
   const Shape s = c.b().shape(x);
   const ir::DType t = c.dtype(0);
+  require_float(t);
   const int64_t hidden = c.shape(2)[2];
   const std::vector<bool> reversed = read_directions(c);
   const auto directions = static_cast<int64_t>(reversed.size());
   require_shape(c, 1, "W", {directions, kind.gates * hidden, s[2]});
   require_shape(c, 2, "R", {directions, kind.gates * hidden, hidden});
   if (c.int_or("hidden_size", hidden) != hidden) {
-    throw Unsupported(fmt::format("hidden_size differs from R, which has {}", hidden));
+    refuse("hidden_size differs from R, which has {}", hidden);
   }
   if (s[0] > kMostSteps) {
-    throw Unsupported(fmt::format("{} steps; at most {} are unrolled", s[0], kMostSteps));
+    refuse("{} steps; at most {} are unrolled", s[0], kMostSteps);
   }
   if (s[0] < 1 || s[1] < 1 || s[2] < 1 || hidden < 1) {
-    throw Unsupported("a recurrent layer without elements");
+    refuse("a recurrent layer without elements");
   }
   Recurrent r{c,           kind, s[0],     s[1], s[2], hidden, directions,
               batch_first, t,    ir::kF32, x,    -1,   {},     reversed};
-  r.sum = t == ir::kF64 ? ir::kF64 : ir::kF32;
+  r.sum = wide(t);
   r.lens = read_lengths(c, s[0]);
   r.act = read_activations(c, r.kind, reversed.size());
   return r;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/ops/recurrent_cell.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 
-#include "onnx/converter.h"
+#include "onnx/ops/emit.h"
 
 namespace tenon::onnx {
 namespace {
@@ -76,12 +74,7 @@ const Kind& kind_of(const std::string& name) {
       return k;
     }
   }
-  throw Unsupported(fmt::format("activation '{}' is not known", name));
-}
-
-// i64(v) within 0 .. extent-1; the definition must show that every read stays inside.
-Expr clamped(const Expr& v, int64_t extent) {
-  return ir::min(ir::max(ir::cast(ir::kI64, v), 0), extent - 1);
+  refuse("activation '{}' is not known", name);
 }
 
 }  // namespace
@@ -115,8 +108,9 @@ ir::Expr StepReads::x(int64_t g) const {
     const Expr length = layer_.lens < 0 ? Expr(layer_.steps) : ir::load(in_[2], {row_});
     time = length - 1 - step;
   }
-  return ir::cast(layer_.sum, ir::load(in_[0], {clamped(time, layer_.steps), row_,
-                                                column_ + g * layer_.hidden}));
+  // The definition must show that the read stays inside.
+  time = ir::min(ir::max(time, 0), layer_.steps - 1);
+  return ir::cast(layer_.sum, ir::load(in_[0], {time, row_, column_ + g * layer_.hidden}));
 }
 
 ir::Expr StepReads::at(size_t k, int64_t g) const {

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "onnx/ops/emit.h"
-#include "onnx/tensor.h"
 
 namespace tenon::onnx {
 namespace {
@@ -159,7 +158,7 @@ std::vector<ValueId> window(Convert& c, double a0, double a1, double a2) {
   if (count_elements({size}) > (int64_t{1} << 28)) {
     refuse("a window of {} points is too long", size);
   }
-  ir::Array w(numeric_type(static_cast<int32_t>(c.int_or("output_datatype", 1))), {size});
+  ir::Array w(type_of_number(c.int_or("output_datatype", 1)), {size});
   const bool periodic = c.int_or("periodic", 1) != 0;
   const auto last = static_cast<double>(periodic ? size : std::max<int64_t>(size - 1, 1));
   for (int64_t n = 0; n < size; ++n) {
@@ -193,7 +192,7 @@ std::vector<ValueId> convert_mel_weights(Convert& c) {
     edges.push_back(
         static_cast<int64_t>(std::floor(static_cast<double>(length + 1) * to_hertz(mel) / rate)));
   }
-  ir::Array m(numeric_type(static_cast<int32_t>(c.int_or("output_datatype", 1))), {spectrum, bins});
+  ir::Array m(type_of_number(c.int_or("output_datatype", 1)), {spectrum, bins});
   const auto set = [&](int64_t row, int64_t column, double v) {
     if (row >= 0 && row < spectrum) m.set_double(row * bins + column, v);
   };
