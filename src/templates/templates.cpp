@@ -18,6 +18,7 @@ constexpr Template kTemplates[] = {
      plan_matmul},
     {"contraction", "any other sum of products, vectors along an axis of the second operand",
      plan_contraction},
+    {"pool", "windows of positions reduced channel by channel", plan_pool},
     {"rows", "reductions over the last dimension and what is computed from them, row by row",
      plan_rows},
     {"reduce_all", "a reduction to few elements, in parallel vector accumulators", plan_reduce_all},

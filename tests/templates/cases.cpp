@@ -195,10 +195,45 @@ std::vector<Case> cases() {
            return te::transpose(b, "Y", x, {1, 0});
          });
        }},
-      {"plain", "max_pool",
+      {"pool", "max_pool",
        [=] {
          return unary_dag({1, 3, 21, 37}, [](te::Builder& b, const te::Tensor& x) {
            return te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 1});
+         });
+       }},
+      {"pool", "max_pool_same",
+       [=] {
+         return unary_dag({2, 19, 7, 9}, [](te::Builder& b, const te::Tensor& x) {
+           return te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 1});
+         });
+       }},
+      {"pool", "average_pool",
+       [=] {
+         return unary_dag({1, 20, 8, 21}, [](te::Builder& b, const te::Tensor& x) {
+           return te::pool(b, "Y", x, te::Pool::kAverage, {3, 2}, {{1, 2}, {1, 1}, {1, 0}, {}, 1});
+         });
+       }},
+      {"", "average_pool_1d",
+       [=] {
+         return unary_dag({1, 5, 40}, [](te::Builder& b, const te::Tensor& x) {
+           return te::pool(b, "Y", x, te::Pool::kAverageIncludePad, {4}, {{2}, {1}, {1}, {}, 1});
+         });
+       }},
+      {"", "global_average",
+       [=] {
+         return unary_dag({2, 35, 7, 6}, [](te::Builder& b, const te::Tensor& x) {
+           const auto s = te::reduce_dims(b, "S", x, ir::BinaryOp::kAdd, {2, 3}, false);
+           return te::elementwise(b, "Y", {s},
+                                  [](auto v) { return v[0] / ir::make_float(ir::kF32, 42.0); });
+         });
+       }},
+      {"", "global_average_kept",
+       [=] {
+         return unary_dag({1, 32, 5, 5}, [](te::Builder& b, const te::Tensor& x) {
+           const auto r = te::relu(b, "R", x);
+           const auto s = te::reduce_dims(b, "S", r, ir::BinaryOp::kAdd, {2, 3}, true);
+           return te::elementwise(b, "Y", {s},
+                                  [](auto v) { return v[0] / ir::make_float(ir::kF32, 25.0); });
          });
        }},
   };
