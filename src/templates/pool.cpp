@@ -203,7 +203,12 @@ class Writer : private PlanWriter {
 std::optional<Plan> plan_pool(const schedule::State& initial, const Edges& edges) {
   const auto m = match(initial.dag());
   if (!m) return std::nullopt;
-  return Writer(*m, initial, edges).run();
+  if (auto plan = Writer(*m, initial, edges).run()) return plan;
+  // Few columns of plain images: sums of rows.
+  auto plan = may_be_plain(edges, m->x) ? plan_rows(initial, edges) : std::nullopt;
+  if (!plan) plan = plan_plain(initial, edges);
+  plan->flexible = true;
+  return plan;
 }
 
 }  // namespace tenon::templates

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, layer normalisation and their like: reductions over the last dimension and what is computed from them.
-// One row at a time, everything computed at the row loop of the output; a reduction runs in u vectors of partial
-// results that are combined across lanes once per row.
+// Softmax, normalisation and their like: reductions over some dimensions and element-wise work around them. One row (what
+// is left when the other dimensions are fixed) at a time, everything computed at the loop over rows of the output.
+// Cheap element-wise ops are inlined, so that a row is walked through once per reduction and once at the end.
+//
+// The last dimension reduced: a reduction runs in u vectors of partial results that are combined across lanes once per
+// row. Another one reduced: a vector of neighbouring rows at a time.
 #include <algorithm>
 
 #include "ir/visit.h"
@@ -15,126 +18,283 @@ namespace {
 
 constexpr int64_t kMaxRowBytes = 256 << 10;
 constexpr int64_t kUnrolled = 8;  // vectors of a short row
+constexpr int64_t kAlone = 1024;  // elements of a row that one core does not sum alone
 
-// Every op is over the same leading axes and at most one more: the row.
-bool match(const te::ComputeDag& dag, size_t* outer) {
-  if (dag.outputs.size() != 1) return false;
-  const te::ComputeOp& last = *dag.producer(dag.outputs[0]);
-  *outer = 0;
-  for (const te::OpRef& op : dag.ops) {
-    if (op->is_reduction()) *outer = op->axes.size();
+bool has_call(const te::ComputeOp& op) {
+  bool found = false;
+  ir::visit(op.body, [&](const ir::Expr& e) { found = found || e.as<ir::Call>() != nullptr; });
+  return found;
+}
+
+struct Rows {
+  std::vector<size_t> outer;  // dimensions that every op has and reads in place
+  bool across = false;        // the last dimension is one of them: neighbouring rows in a vector
+  bool joined = false;        // the dimensions of a row can be one
+  const te::ComputeOp* last = nullptr;
+
+  bool is_outer(size_t d) const { return std::find(outer.begin(), outer.end(), d) != outer.end(); }
+  // Elements of a row of this op.
+  int64_t length(const te::ComputeOp& op) const {
+    int64_t n = 1;
+    for (size_t d = 0; d < op.axes.size(); ++d) n *= is_outer(d) ? 1 : op.axes[d].extent;
+    return n;
   }
-  if (*outer == 0 || last.axes.size() < *outer) return false;
+};
+
+// Dimension d of every op is that of the last one, and what ops read of each other is read there in place.
+bool passes_through(const te::ComputeDag& dag, const te::ComputeOp& last, size_t d) {
   for (const te::OpRef& op : dag.ops) {
-    const bool row = op->axes.size() == *outer;
-    const bool full = op->axes.size() == *outer + 1 && !op->is_reduction();
-    if ((!row && !full) || op->reduce_axes.size() > 1) return false;
+    if (op->axes.size() <= d || op->axes[d].extent != last.axes[d].extent) return false;
     bool in_place = true;
     ir::visit(op->body, [&](const ir::Expr& e) {
       const auto* l = e.as<ir::Load>();
       if (l == nullptr || dag.producer(l->buffer) == nullptr) return;
-      for (size_t d = 0; d < *outer && in_place; ++d)
-        in_place = l->indices[d].same_as(op->axes[d].var);
+      in_place = in_place && (l->indices[d].same_as(op->axes[d].var) || op->axes[d].extent == 1);
     });
     if (!in_place) return false;
-    if (full && op->axes.back().extent * op->output.dtype().bytes() > kMaxRowBytes) return false;
-    for (size_t d = 0; d < *outer; ++d) {
-      if (op->axes[d].extent != last.axes[d].extent) return false;
+  }
+  return true;
+}
+
+// Every read either walks through all dimensions of a row in their order, or does not depend on them.
+bool can_join(const te::ComputeDag& dag, size_t first) {
+  for (const te::OpRef& op : dag.ops) {
+    std::vector<ir::Expr> row;
+    for (size_t d = first; d < op->axes.size(); ++d) {
+      if (op->axes[d].extent > 1) row.emplace_back(op->axes[d].var);
+    }
+    if (op->is_reduction() && !row.empty()) return false;
+    for (const te::Axis& a : op->reduce_axes) row.emplace_back(a.var);
+    for (const te::Access& a : te::accesses(*op)) {
+      size_t used = 0;
+      for (const ir::Expr& v : row) {
+        const auto uses = [&](const ir::Expr& i) { return ir::uses_var(i, v.as<ir::VarNode>()); };
+        used += std::any_of(a.indices.begin(), a.indices.end(), uses) ? 1 : 0;
+      }
+      if (used == 0) continue;
+      if (used != row.size() || a.indices.size() != first + row.size()) return false;
+      for (size_t d = 0; d < row.size(); ++d) {
+        if (!a.indices[first + d].same_as(row[d])) return false;
+      }
     }
   }
   return true;
 }
 
+std::optional<Rows> match(const te::ComputeDag& dag, const Edges& edges) {
+  if (dag.outputs.size() != 1) return std::nullopt;
+  Rows r;
+  r.last = dag.producer(dag.outputs[0]);
+  size_t reduced = 0;
+  for (const te::OpRef& op : dag.ops) {
+    if (op->is_reduction()) reduced = std::max(reduced, op->reduce_axes.size());
+  }
+  if (reduced == 0) return std::nullopt;
+  for (size_t d = 0; d < r.last->axes.size(); ++d) {
+    if (passes_through(dag, *r.last, d)) r.outer.push_back(d);
+  }
+  if (r.outer.empty()) return std::nullopt;
+  // Reduced dimensions that were kept with extent 1 belong to the row.
+  while (r.outer.size() > 1 && r.last->axes[r.outer.back()].extent == 1) r.outer.pop_back();
+  for (const te::OpRef& op : dag.ops) {
+    if (r.length(*op) * op->output.dtype().bytes() > kMaxRowBytes) return std::nullopt;
+  }
+  // A reduction that is the last op has no row of its own: its operand tells where the row lies.
+  const size_t rank = r.last->axes.size();
+  r.across = r.outer.size() > 1 && r.is_outer(rank - 1) && r.length(*r.last) > 1;
+  const bool leading = r.outer.back() == r.outer.size() - 1;
+  if (!leading && !r.across) return std::nullopt;
+  if (leading && !r.across && (reduced > 1 || rank > r.outer.size() + 1)) {
+    r.joined = can_join(dag, r.outer.size());
+    for (const te::Input& in : dag.inputs)
+      r.joined = r.joined && (in.constant || may_be_plain(edges, in.tensor));
+  }
+  return r;
+}
+
 class Writer : private PlanWriter {
  public:
-  Writer(const schedule::State& initial, const Edges& edges, size_t outer)
-      : PlanWriter(initial, edges),
-        dag_(initial.dag()),
-        t_(initial.target()),
-        outer_(outer),
-        last_(*dag_.producer(dag_.outputs[0])) {}
+  Writer(const schedule::State& initial, const Edges& edges, const Rows& rows)
+      : PlanWriter(initial, edges), rows_(rows), t_(initial.target()), last_(*rows.last) {}
 
   Plan run() {
-    pairs_ = takes_pairs();
+    inline_cheap();
     store_fixed_inputs();
-    for (const te::OpRef& op : dag_.ops) {
-      if (op->is_reduction()) reduce(*op);
+    if (rows_.joined) join_row();
+    pairs_ = takes_pairs();
+    if (!rows_.across) {
+      for (const te::OpRef& op : kept_) {
+        if (op->is_reduction()) reduce(op->name());
+      }
     }
     row_loop();
     // From the last to the first: a stage may be attached once its readers are.
-    for (auto it = dag_.ops.rbegin(); it != dag_.ops.rend(); ++it) {
-      const te::ComputeOp& op = **it;
-      if (&op != &last_) attach(op.name());
-      if (op.axes.size() > outer_) {
-        vectors(op.name(), op.axes.back(), op.output.dtype(),
-                &op == &last_ ? inner_ : op.axes[0].var.name());
-      } else if (pairs_ && &op != &last_) {
-        line("unroll {} {}", op.name(), op.axes[0].var.name());
-      }
-      if (std::find(factored_.begin(), factored_.end(), op.name()) != factored_.end()) {
-        attach(op.name() + ".rf");
-        if (pairs_) line("unroll {}.rf {}", op.name(), op.axes[0].var.name());
-      }
-    }
+    for (auto it = kept_.rbegin(); it != kept_.rend() && !refused(); ++it) place(**it);
     return take();
   }
 
  private:
+  // Full-length ops are repeated for each reader where that is cheap; what is one number per row is computed once.
+  void inline_cheap() {
+    for (const te::OpRef& op : dag().ops) {
+      const bool full = rows_.length(*op) > 1;
+      const bool cheap = !has_call(*op) || dag().readers(op->output).size() == 1;
+      if (op.get() != &last_ && !op->is_reduction() && full && cheap) {
+        line("compute_inline {}", op->name());
+      } else {
+        kept_.push_back(op);
+      }
+    }
+  }
+
+  // All dimensions of a row become one.
+  void join_row() {
+    const size_t first = rows_.outer.size();
+    const auto join = [&](const te::Tensor& t) {
+      if (t.rank() > first + 1) line("layout_fuse {} {} {}", t.name(), first, t.rank() - first);
+    };
+    for (const te::Input& in : dag().inputs) {
+      if (reads_whole_row(in.tensor)) join(in.tensor);
+    }
+    for (const te::OpRef& op : kept_) join(op->output);
+    for (const te::OpRef& op : kept_) {
+      if (op->reduce_axes.size() < 2) continue;
+      std::vector<std::string> names;
+      for (const te::Axis& a : op->reduce_axes) names.push_back(a.var.name());
+      line("fuse {} [{}]", op->name(), comma(names));
+    }
+  }
+
+  bool reads_whole_row(const te::Tensor& t) const {
+    for (const te::ComputeOp* op : dag().readers(t)) {
+      for (const te::Access& a : te::accesses(*op)) {
+        if (!a.tensor.same_as(t) || a.indices.size() <= rows_.outer.size() + 1) continue;
+        const ir::Expr& i = a.indices.back();
+        if (!ir::const_int(i)) return true;
+      }
+    }
+    return false;
+  }
+
   // Two long rows at a time hide each other's latencies and share what is read for both.
   bool takes_pairs() const {
-    if (outer_ != 1 || last_.axes[0].extent % (2 * t_.cores) != 0 || last_.axes.size() == outer_)
+    if (rows_.across || rows_.outer.size() != 1 || last_.axes[0].extent % (2 * t_.cores) != 0 ||
+        last_.axes.size() != 2)
       return false;
-    for (const te::OpRef& op : dag_.ops) {
+    for (const te::OpRef& op : kept_) {
       const int64_t v = t_.lanes(op->output.dtype().bytes());
+      if (op->axes.size() > 2 || (op->is_reduction() && op->reduce_axes.size() > 1)) return false;
       if (op->is_reduction() && (v < 2 || op->reduce_axes[0].extent < 16 * v)) return false;
     }
     return true;
   }
 
+  void place(const te::ComputeOp& op) {
+    const std::string& n = op.name();
+    if (&op != &last_) attach(n);
+    if (rows_.across) {
+      place_across(n);
+    } else if (rows_.length(op) > 1) {
+      const te::Axis& a = now(n).axes.back();
+      vectors(n, a, op.output.dtype(), &op == &last_ ? inner_ : op.axes[0].var.name());
+    } else if (pairs_ && &op != &last_) {
+      line("unroll {} {}", n, op.axes[0].var.name());
+    }
+    if (std::find(factored_.begin(), factored_.end(), n) == factored_.end()) return;
+    attach(n + ".rf");
+    if (pairs_) line("unroll {}.rf {}", n, op.axes[0].var.name());
+  }
+
+  // A vector of rows: the lanes are innermost in every stage.
+  void place_across(const std::string& n) {
+    const te::ComputeOp op = now(n);
+    if (n == last_.name()) return;
+    const std::string lanes = op.axes.back().var.name();
+    std::vector<std::string> order;
+    for (const te::Axis& a : op.reduce_axes) order.push_back(a.var.name());
+    order.push_back(lanes);
+    if (order.size() > 1) line("reorder {} [{}]", n, comma(order));
+    line("vectorize {} {}", n, lanes);  // attached, its extent is that of the vector
+  }
+
   void vectors(const std::string& stage, const te::Axis& a, ir::DType type,
                const std::string& row) {
     const int64_t v = t_.lanes(type.bytes());
+    const std::string name = a.var.name();
     if (v < 2 || a.extent < v) return;
+    const int64_t extent = a.extent;
     knobs()["v"] = v;
-    line("split {} {} [$v]", stage, a.var.name());
-    line("vectorize {} {}.1", stage, a.var.name());
-    if (a.extent <= kUnrolled * v) line("unroll {} {}.0", stage, a.var.name());
+    line("split {} {} [$v]", stage, name);
+    line("vectorize {} {}.1", stage, name);
+    if (extent <= kUnrolled * v) line("unroll {} {}.0", stage, name);
     if (pairs_) {
-      line("reorder {} [{}.0, {}, {}.1]", stage, a.var.name(), row, a.var.name());
+      line("reorder {} [{}.0, {}, {}.1]", stage, name, row, name);
       line("unroll {} {}", stage, row);
     }
   }
 
-  // S = sum(j): partial results in u*v lanes, then across lanes.
-  void reduce(const te::ComputeOp& op) {
-    const te::Axis& j = op.reduce_axes[0];
+  // S = sum(j): partial results in u*v lanes, then across lanes. Outer reduced dimensions stay outside.
+  void reduce(const std::string& n) {
+    const te::ComputeOp op = now(n);
+    std::string j;
+    int64_t extent = 1;
+    std::string outside;
+    for (const te::Axis& a : op.reduce_axes) {
+      if (rows_.joined) {
+        j += (j.empty() ? "" : "@") + a.var.name();
+        extent *= a.extent;
+        continue;
+      }
+      if (!j.empty()) outside += j + ", ";
+      j = a.var.name();
+      extent = a.extent;
+    }
     const int64_t v = t_.lanes(op.output.dtype().bytes());
-    if (v < 2 || j.extent < 2 * v) return;
-    const int64_t u = j.extent >= 16 * v ? std::min<int64_t>(4, 64 / v) : 1;
-    const std::string n = op.name();
-    const std::string lane = j.var.name() + ".1";
+    if (v < 2 || extent < 2 * v) return;
+    const int64_t u = extent >= 16 * v ? std::min<int64_t>(4, 64 / v) : 1;
+    const std::string lane = j + ".1";
     knobs()["v"] = v;
     knobs()[u > 1 ? "uv" : "v"] = u * v;
-    line("split {} {} [${}]", n, j.var.name(), u > 1 ? "uv" : "v");
+    line("split {} {} [${}]", n, j, u > 1 ? "uv" : "v");
     line("rfactor {} {} {}", n, lane, op.axes.size());
     line("vectorize {} {}", n, lane);
     if (u > 1) {
       line("split {}.rf {} [$v]", n, lane);
       const std::string row = pairs_ ? op.axes[0].var.name() + ", " : "";
-      line("reorder {}.rf [{}.0, {}{}.0, {}.1]", n, j.var.name(), row, lane, lane);
+      line("reorder {}.rf [{}{}.0, {}{}.0, {}.1]", n, outside, j, row, lane, lane);
       line("unroll {}.rf {}.0", n, lane);
       line("vectorize {}.rf {}.1", n, lane);
     } else {
-      line("reorder {}.rf [{}.0, {}]", n, j.var.name(), lane);
+      line("reorder {}.rf [{}{}.0, {}]", n, outside, j, lane);
       line("vectorize {}.rf {}", n, lane);
-      if (j.extent <= kUnrolled * v) line("unroll {}.rf {}.0", n, j.var.name());
+      if (extent <= kUnrolled * v && outside.empty()) line("unroll {}.rf {}.0", n, j);
     }
     factored_.push_back(n);
   }
 
   void row_loop() {
     std::vector<std::string> names;
-    for (size_t d = 0; d < outer_; ++d) names.push_back(last_.axes[d].var.name());
+    int64_t rows = 1;
+    const auto& axes = now(last_.name()).axes;
+    std::vector<std::string> order;
+    for (const size_t d : rows_.outer) {
+      names.push_back(axes[d].var.name());
+      rows *= axes[d].extent;
+    }
+    if (rows_.across) {
+      const std::string lanes = names.back();
+      int64_t v = t_.lanes(last_.output.dtype().bytes());
+      while (v > 1 && v > last_.axes.back().extent) v /= 2;
+      knobs()["v"] = v;
+      line("split {} {} [$v]", last_.name(), lanes);
+      names.back() += ".0";
+      order = names;
+      for (size_t d = 0; d < last_.axes.size(); ++d) {
+        if (!rows_.is_outer(d)) order.push_back(last_.axes[d].var.name());
+      }
+      line("reorder {} [{}, {}.1]", last_.name(), comma(order), lanes);
+      line("vectorize {} {}.1", last_.name(), lanes);
+    }
     row_ = names[0];
     if (pairs_) {
       knobs()["rows"] = 2;
@@ -146,16 +306,16 @@ class Writer : private PlanWriter {
       line("fuse {} [{}]", last_.name(), comma(names));
       for (size_t d = 1; d < names.size(); ++d) row_ += "@" + names[d];
     }
-    line("parallel {} {}", last_.name(), row_);
+    if (rows > 1) line("parallel {} {}", last_.name(), row_);
   }
 
   void attach(const std::string& stage) { line("compute_at {} {} {}", stage, last_.name(), row_); }
 
-  const te::ComputeDag& dag_;
+  const Rows& rows_;
   const target::Target& t_;
-  size_t outer_;
   const te::ComputeOp& last_;
-  std::string row_, inner_;  // the loop that everything is attached to; of a pair of rows
+  std::vector<te::OpRef> kept_;  // not inlined
+  std::string row_, inner_;      // the loop that everything is attached to; of a pair of rows
   bool pairs_ = false;
   std::vector<std::string> factored_;
 };
@@ -164,12 +324,21 @@ class Writer : private PlanWriter {
 
 std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges) {
   const te::ComputeDag& dag = initial.dag();
-  size_t outer = 0;
-  if (!match(dag, &outer) || !may_be_plain(edges, dag.outputs[0])) return std::nullopt;
+  const auto r = match(dag, edges);
+  if (!r || !may_be_plain(edges, dag.outputs[0])) return std::nullopt;
   int64_t rows = 1;
-  for (size_t d = 0; d < outer; ++d) rows *= dag.producer(dag.outputs[0])->axes[d].extent;
-  if (rows < initial.target().cores) return std::nullopt;
-  return Writer(initial, edges, outer).run();
+  for (const size_t d : r->outer) rows *= r->last->axes[d].extent;
+  int64_t longest = 1;
+  for (const te::OpRef& op : dag.ops) {
+    int64_t n = r->length(*op);
+    for (const te::Axis& a : op->reduce_axes) n *= a.extent;
+    longest = std::max(longest, n);
+  }
+  const auto reductions = std::count_if(dag.ops.begin(), dag.ops.end(),
+                                        [](const te::OpRef& op) { return op->is_reduction(); });
+  if (rows < std::max(2, initial.target().cores) && longest >= kAlone && reductions == 1)
+    return std::nullopt;
+  return Writer(initial, edges, *r).run();
 }
 
 }  // namespace tenon::templates
