@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution: channels in vectors, a tile of a few rows and columns in registers, the kernel unrolled so
-// that its weights stay in registers and each input vector is loaded once for all outputs that need it.
+// Depthwise convolution of any spatial rank: channels in vectors, a tile of a few rows and columns in registers, the
+// kernel unrolled so that its weights stay in registers and each input vector is loaded once for all outputs that need
+// it. Padding is stored beside the image where the caller allows it; otherwise a few padded rows of one vector of
+// channels at a time are copied into the first-level cache.
 #include <numeric>
 
 #include "templates/anchor.h"
@@ -11,110 +13,193 @@ namespace tenon::templates {
 
 namespace {
 
-// Rows and columns of the tile that fit beside the kernel's weights.
-void choose_patch(int64_t taps, int64_t x, int64_t y, const target::Target& t, Knobs& knobs) {
-  const int64_t room = std::max<int64_t>(
-      1, t.vector_registers - std::min<int64_t>(taps, t.vector_registers / 2) - 2);
-  const int64_t columns = std::min<int64_t>({x, 4, room});
-  int64_t rows = std::min<int64_t>({y, room / columns, 3});
-  if (rows == 3 && y % 3 != 0 && y % 2 == 0) rows = 2;
-  knobs["xn"] = arith::ceil_div(x, columns);
-  knobs["yn"] = arith::ceil_div(y, rows);
+struct Depthwise {
+  Chain chain;
+  te::Tensor x, w;
+  std::optional<Padding> padding;
+  size_t rank = 0;      // spatial dimensions
+  size_t w_kernel = 1;  // the first kernel dimension of w
+};
+
+// The index is the output channel, give or take axes of one element.
+bool is_channel(const ir::Expr& index, const te::ComputeOp& op) {
+  const arith::Linear l = arith::to_linear(index);
+  if (l.constant != 0 || l.coefficient(op.axes[1].var.node()) != 1) return false;
+  for (const te::Axis& a : op.reduce_axes) {
+    if (a.extent > 1 && l.coefficient(a.var.node()) != 0) return false;
+  }
+  return l.is_affine();
 }
 
-}  // namespace
-
-std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges) {
-  const te::ComputeDag& dag = initial.dag();
-  const target::Target& t = initial.target();
+// n k spatial.. = sum over kernel.. of x[n, k, spatial*stride + kernel*dilation] * w[k, 0, kernel..]
+std::optional<Depthwise> match(const te::ComputeDag& dag) {
   const auto chain = find_chain(dag);
   if (!chain) return std::nullopt;
   const te::ComputeOp& op = *chain->anchor;
   const auto parts = find_contraction(dag, op);
-  if (!parts || op.axes.size() != 4 || op.reduce_axes.size() != 2 || !parts->x.affine)
+  if (!parts || op.axes.size() < 3 || !parts->x.affine) return std::nullopt;
+  Depthwise d{*chain, parts->x.tensor, parts->w.tensor, find_padding(dag, parts->x.tensor)};
+  d.rank = op.axes.size() - 2;
+  d.w_kernel = d.w.rank() - d.rank;
+  if (op.reduce_axes.size() < d.rank || d.x.rank() != op.axes.size() || d.w.rank() <= d.rank)
     return std::nullopt;
-  // x[n, k, y.., x..] * w[k, 0, r, s]
-  if (plain_axis(parts->x.indices[1], op) != size_t{1} ||
-      plain_axis(parts->w.indices[0], op) != size_t{1})
+  if (!is_channel(parts->x.indices[1], op) || plain_axis(parts->w.indices[0], op) != size_t{1})
     return std::nullopt;
-  if (parts->w.indices.size() != 4 || !ir::is_const(parts->w.indices[1], 0)) return std::nullopt;
-  const auto padding = find_padding(dag, parts->x.tensor);
-  const te::Tensor x = padding ? padding->source : parts->x.tensor;
-  if (dag.producer(x) != nullptr || dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
+  for (size_t i = 1; i < d.w_kernel; ++i) {
+    if (d.w.shape()[i] != 1) return std::nullopt;
+  }
+  for (size_t i = 0; i + d.rank < op.reduce_axes.size(); ++i) {
+    if (op.reduce_axes[i].extent != 1) return std::nullopt;
+  }
+  if (d.padding) d.x = d.padding->source;
+  if (dag.producer(d.x) != nullptr || dag.producer(d.w) != nullptr) return std::nullopt;
+  return d;
+}
 
-  const int64_t channels = op.axes[1].extent;
-  const int64_t full = t.lanes(op.output.dtype().bytes());
-  const int64_t prefer = choose_lanes(channels, op.output.dtype().bytes(), t);
-  const auto x_block = block_for(edges, x, prefer);
-  const auto block = block_for(edges, chain->final->output, prefer);
-  if (!block || !x_block || *x_block != *block || *block < 2) return std::nullopt;
-  const int64_t v = *block <= full ? *block : std::gcd(*block, full);
-  const bool buffered = padding && !(edges.borders && !edges.fixed.contains(x.name()));
+class Writer : private PlanWriter {
+ public:
+  Writer(const Depthwise& d, const schedule::State& initial, const Edges& edges)
+      : PlanWriter(initial, edges), d_(d), t_(initial.target()), op_(*d.chain.anchor) {
+    out_ = d.chain.final->name();
+    acc_ = op_.name() + ".cache";
+  }
 
-  PlanWriter p(initial, edges);
-  p.knobs() = {{"v", v}, {"vecs", arith::ceil_div(channels, v)}};
-  choose_patch(op.reduce_axes[0].extent * op.reduce_axes[1].extent, op.axes[3].extent,
-               op.axes[2].extent, t, p.knobs());
+  std::optional<Plan> run() {
+    const int64_t bytes = op_.output.dtype().bytes();
+    const int64_t full = t_.lanes(bytes);
+    const int64_t prefer = choose_lanes(op_.axes[1].extent, bytes, t_);
+    const auto block = block_for(edges(), d_.chain.final->output, prefer);
+    const auto x_block = block_for(edges(), d_.x, block.value_or(prefer));
+    if (!block || !x_block || *x_block != *block || *block < 2) return std::nullopt;
+    block_ = *block;
+    v_ = block_ <= full ? block_ : std::gcd(block_, full);
+    const bool free = edges().borders && !edges().fixed.contains(d_.x.name());
+    buffered_ = d_.padding && !free;
+    knobs() = {{"v", v_}, {"vecs", arith::ceil_div(op_.axes[1].extent, v_)}};
+    choose_patch();
+    prepare();
+    tile_output();
+    tile_sum();
+    return take();
+  }
 
-  const std::string out = chain->final->name();
-  const std::string acc = op.name() + ".cache";
-  const std::string w = parts->w.tensor.name();
-  p.line("cache_write {} register", op.name());
-  for (const te::ComputeOp* i : chain->inlined) {
-    if (!buffered || i != padding->op) p.line("compute_inline {}", i->name());
+ private:
+  // Rows and columns of the tile that fit beside the kernel's weights.
+  void choose_patch() {
+    int64_t taps = 1;
+    for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
+    const int64_t x = op_.axes.back().extent;
+    const int64_t y = d_.rank >= 2 ? op_.axes[op_.axes.size() - 2].extent : 1;
+    const int64_t room = std::max<int64_t>(
+        1, t_.vector_registers - std::min<int64_t>(taps, t_.vector_registers / 2) - 2);
+    const int64_t columns = std::min<int64_t>({x, 4, room});
+    int64_t rows = std::min<int64_t>({y, room / columns, 3});
+    if (rows == 3 && y % 3 != 0 && y % 2 == 0) rows = 2;
+    knobs()["xn"] = arith::ceil_div(x, columns);
+    knobs()["yn"] = arith::ceil_div(y, rows);
   }
-  layout::Layout stored(x.shape());
-  for (size_t d = 2; padding && !buffered && d < 4; ++d) {
-    if (padding->before[d] + padding->after[d] > 0)
-      stored = stored.pad(static_cast<int64_t>(d), padding->before[d], padding->after[d]);
+
+  void prepare() {
+    line("cache_write {} register", op_.name());
+    for (const te::ComputeOp* i : d_.chain.inlined) {
+      if (!buffered_ || i != d_.padding->op) line("compute_inline {}", i->name());
+    }
+    layout::Layout stored(d_.x.shape());
+    for (size_t d = 2; d_.padding && !buffered_ && d < d_.x.rank(); ++d) {
+      if (d_.padding->before[d] + d_.padding->after[d] > 0)
+        stored = stored.pad(static_cast<int64_t>(d), d_.padding->before[d], d_.padding->after[d]);
+    }
+    store(d_.x.name(), stored.compose(blocked(stored.storage_shape(), block_)));
+    std::vector<std::string> done{d_.x.name(), d_.w.name()};
+    for (const std::string& s : stored_like_output(dag(), d_.chain)) {
+      if (edges().fixed.contains(s) && s != out_) continue;
+      store(s, blocked(op_.output.shape(), block_));
+      done.push_back(s);
+    }
+    store_fixed_inputs(done);
+    store(acc_, blocked(op_.output.shape(), v_));
+    line("layout_split {} 0 [$vecs, $v]", d_.w.name());
+    std::vector<std::string> perm{"0"};
+    for (size_t i = 2; i <= d_.w.rank(); ++i) perm.push_back(std::to_string(i));
+    perm.emplace_back("1");
+    line("layout_reorder {} [{}]", d_.w.name(), comma(perm));
   }
-  p.store(x.name(), stored.compose(blocked(stored.storage_shape(), *block)));
-  std::vector<std::string> done{x.name(), w};
-  for (const std::string& s : stored_like_output(dag, *chain)) {
-    if (edges.fixed.contains(s) && s != out) continue;
-    p.store(s, blocked(op.output.shape(), *block));
-    done.push_back(s);
+
+  void tile_output() {
+    const auto name = [&](size_t d) { return d_.chain.final->axes[d].var.name(); };
+    const std::string n = name(0), k = name(1);
+    std::string lanes = k + "_1", vectors = k + "_0";
+    std::vector<std::string> outer, inner;  // positions
+    for (size_t d = 2; d < op_.axes.size(); ++d) outer.push_back(name(d));
+    if (v_ < block_) {
+      line("split {} {} [$v]\nreorder {} [{}_0, {}_1.0, {}, {}_1.1]", out_, lanes, out_, k, k,
+           comma(outer), k);
+      line("fuse {} [{}_0, {}_1.0]", out_, k, k);
+      vectors = k + "_0@" + k + "_1.0";
+      lanes += ".1";
+    }
+    const auto split = [&](size_t d, const char* knob) {
+      line("split {} {} [${}] parts", out_, outer[d], knob);
+      inner.insert(inner.begin(), outer[d] + ".1");
+      outer[d] += ".0";
+    };
+    split(d_.rank - 1, "xn");
+    if (d_.rank >= 2) split(d_.rank - 2, "yn");
+    line("reorder {} [{}, {}, {}, {}, {}]", out_, n, vectors, comma(outer), comma(inner), lanes);
+    for (const std::string& i : inner) line("unroll {} {}", out_, i);
+    line("vectorize {} {}", out_, lanes);
+    line("compute_at {} {} {}", acc_, out_, outer.back());
+    deal_out(n, vectors, outer);
   }
-  p.store_fixed_inputs(done);
-  p.store(acc, blocked(op.output.shape(), v));
-  p.line("layout_split {} 0 [$vecs, $v]", w);
-  p.line("layout_reorder {} [0, 2, 3, 4, 1]", w);
-  const auto name = [&](size_t d) { return chain->final->axes[d].var.name(); };
-  const std::string n = name(0), k = name(1), y = name(2), xx = name(3);
-  std::string lanes = k + "_1";
-  std::string vectors = k + "_0";
-  if (v < *block) {
-    p.line("split {} {} [$v]\nreorder {} [{}_0, {}_1.0, {}, {}, {}_1.1]", out, lanes, out, k, k, y,
-           xx, k);
-    p.line("fuse {} [{}_0, {}_1.0]", out, k, k);
-    vectors = k + "_0@" + k + "_1.0";
-    lanes += ".1";
-  }
-  p.line("split {} {} [$yn] parts\nsplit {} {} [$xn] parts", out, y, out, xx);
-  p.line("reorder {} [{}, {}, {}.0, {}.0, {}.1, {}.1, {}]", out, n, vectors, y, xx, y, xx, lanes);
-  p.line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}", out, y, out, xx, out, lanes);
-  p.line("compute_at {} {} {}.0", acc, out, xx);
+
   // Rows of equal length can be dealt out with the channels; unequal ones would ask for their length in every tile.
-  std::string rows = y + ".0";
-  if (balance(op.axes[0].extent * p.knobs()["vecs"], t.cores) >= 0.97) {
-    p.line("fuse {} [{}, {}]\nparallel {} {}@{}", out, n, vectors, out, n, vectors);
-  } else if (op.axes[2].extent % p.knobs()["yn"] == 0) {
-    rows = n + "@" + vectors + "@" + y + ".0";
-    p.line("fuse {} [{}, {}, {}.0]\nparallel {} {}", out, n, vectors, y, out, rows);
-  } else {
-    p.line("reorder {} [{}, {}.0, {}]\nparallel {} {}.0", out, n, y, vectors, out, y);
-    rows = vectors;
+  void deal_out(const std::string& n, const std::string& vectors,
+                const std::vector<std::string>& outer) {
+    std::string rows = d_.rank >= 2 ? outer[d_.rank - 2] : vectors;
+    const int64_t height = op_.axes[op_.axes.size() - (d_.rank >= 2 ? 2 : 1)].extent;
+    if (balance(op_.axes[0].extent * knobs()["vecs"], t_.cores) >= 0.97 || d_.rank != 2) {
+      line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, vectors, out_, n, vectors);
+      if (d_.rank < 2) rows = n + "@" + vectors;
+    } else if (height % knobs()["yn"] == 0) {
+      rows = n + "@" + vectors + "@" + outer[0];
+      line("fuse {} [{}, {}, {}]\nparallel {} {}", out_, n, vectors, outer[0], out_, rows);
+    } else {
+      line("reorder {} [{}, {}, {}]\nparallel {} {}", out_, n, outer[0], vectors, out_, outer[0]);
+      rows = vectors;
+    }
+    if (!buffered_) return;
+    const std::string pad = d_.padding->op->name();
+    store(pad, blocked(d_.padding->op->output.shape(), v_));
+    line("compute_at {} {} {}", pad, out_, rows);
+    if (!refused()) line("vectorize {} {}", pad, now(pad).axes.back().var.name());
   }
-  if (buffered) {
-    const std::string pad = padding->op->name();
-    p.store(pad, blocked(padding->op->output.shape(), v));
-    p.line("compute_at {} {} {}", pad, out, rows);
-    p.line("vectorize {} {}", pad, p.now(pad).axes.back().var.name());
+
+  void tile_sum() {
+    std::vector<std::string> order;
+    for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
+    const size_t tiled = std::min<size_t>(d_.rank, 2);
+    for (size_t d = op_.axes.size() - tiled; d < op_.axes.size(); ++d)
+      order.push_back(op_.axes[d].var.name());
+    const std::string lanes = op_.axes[1].var.name() + "_1";
+    line("reorder {} [{}, {}]", acc_, comma(order), lanes);
+    for (const std::string& s : order) line("unroll {} {}", acc_, s);
+    line("vectorize {} {}", acc_, lanes);
   }
-  p.line("reorder {} [r, s, y, x, k_1]", acc);
-  p.line("unroll {} r\nunroll {} s\nunroll {} y\nunroll {} x\nvectorize {} k_1", acc, acc, acc, acc,
-         acc);
-  return p.take();
+
+  const Depthwise& d_;
+  const target::Target& t_;
+  const te::ComputeOp& op_;
+  std::string out_, acc_;
+  int64_t block_ = 1, v_ = 1;
+  bool buffered_ = false;  // padded rows are copied
+};
+
+}  // namespace
+
+std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges) {
+  const auto d = match(initial.dag());
+  if (!d) return std::nullopt;
+  return Writer(*d, initial, edges).run();
 }
 
 }  // namespace tenon::templates

@@ -214,6 +214,19 @@ std::vector<Case> cases() {
        }},
       {"depthwise", "depthwise", [=] { return depthwise_dag(32, 7, 7, 1); }},
       {"depthwise", "depthwise_odd", [=] { return depthwise_dag(19, 8, 9, 2); }},
+      {"depthwise", "depthwise_by_groups",
+       [=] {
+         return conv_dag({2, 20, 9, 10}, {20, 1, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 20}, true);
+       }},
+      {"depthwise", "depthwise_1d",
+       [=] {
+         return conv_dag({1, 17, 29}, {17, 1, 5}, {{1}, {2}, {2}, {}, 17}, true);
+       }},
+      {"depthwise", "depthwise_3d",
+       [=] {
+         return conv_dag({1, 16, 4, 5, 6}, {16, 1, 3, 3, 3},
+                         {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, 16}, false);
+       }},
       {"conv_transpose", "transposed", [=] { return transpose_dag(16, 32, 4, 2, 4); }},
       {"conv_transpose", "transposed_odd", [=] { return transpose_dag(6, 3, 5, 2, 3); }},
       {"matmul", "matmul", [=] { return matmul_dag(33, 64, 20, true, false, false); }},
