@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolution of any spatial rank: channels in vectors, a tile of a few rows and columns in registers, the
 // kernel unrolled so that its weights stay in registers and each input vector is loaded once for all outputs that need
-// it. Padding is stored beside the image where the caller allows it; otherwise a few padded rows of one vector of
+// it. Padding is stored beside the image where the caller allows it. Otherwise taps on it are left out, which takes code
+// for the tiles at each side and corner; with large kernels, whose code would grow, a few padded rows of one vector of
 // channels at a time are copied into the first-level cache.
 #include <numeric>
 
@@ -12,6 +13,8 @@
 namespace tenon::templates {
 
 namespace {
+
+constexpr int64_t kMaxGuardedTaps = 25;
 
 struct Depthwise {
   Chain chain;
@@ -74,9 +77,12 @@ class Writer : private PlanWriter {
     block_ = *block;
     v_ = block_ <= full ? block_ : std::gcd(block_, full);
     const bool free = edges().borders && !edges().fixed.contains(d_.x.name());
-    buffered_ = d_.padding && !free;
+    int64_t taps = 1;
+    for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
+    guarded_ = d_.padding && !free && taps <= kMaxGuardedTaps && d_.rank <= 2;
+    buffered_ = d_.padding && !free && !guarded_;
     knobs() = {{"v", v_}, {"vecs", arith::ceil_div(op_.axes[1].extent, v_)}};
-    choose_patch();
+    choose_patch(taps);
     prepare();
     tile_output();
     tile_sum();
@@ -85,9 +91,7 @@ class Writer : private PlanWriter {
 
  private:
   // Rows and columns of the tile that fit beside the kernel's weights.
-  void choose_patch() {
-    int64_t taps = 1;
-    for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
+  void choose_patch(int64_t taps) {
     const int64_t x = op_.axes.back().extent;
     const int64_t y = d_.rank >= 2 ? op_.axes[op_.axes.size() - 2].extent : 1;
     const int64_t room = std::max<int64_t>(
@@ -105,7 +109,7 @@ class Writer : private PlanWriter {
       if (!buffered_ || i != d_.padding->op) line("compute_inline {}", i->name());
     }
     layout::Layout stored(d_.x.shape());
-    for (size_t d = 2; d_.padding && !buffered_ && d < d_.x.rank(); ++d) {
+    for (size_t d = 2; d_.padding && !buffered_ && !guarded_ && d < d_.x.rank(); ++d) {
       if (d_.padding->before[d] + d_.padding->after[d] > 0)
         stored = stored.pad(static_cast<int64_t>(d), d_.padding->before[d], d_.padding->after[d]);
     }
@@ -191,6 +195,7 @@ class Writer : private PlanWriter {
   const te::ComputeOp& op_;
   std::string out_, acc_;
   int64_t block_ = 1, v_ = 1;
+  bool guarded_ = false;   // taps on padding are left out
   bool buffered_ = false;  // padded rows are copied
 };
 
