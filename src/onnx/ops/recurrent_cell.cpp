@@ -100,13 +100,13 @@ std::vector<Activation> activations(const std::vector<std::string>& names,
   return result;
 }
 
-// The inputs of a step's node: xw, the step's number, the lengths (if any), then what the step reads.
+// The inputs of a step's node: xw, the clock, the lengths (if any), then what the step reads. The clock
+// holds the time that the step reads and the step's number: two numbers, since one alone would become part
+// of the kernel, and each step would have its own.
 ir::Expr StepReads::x(int64_t g) const {
-  const Expr step = ir::load(in_[1], {});
-  Expr time = step;
-  if (layer_.reverse) {
-    const Expr length = layer_.lens < 0 ? Expr(layer_.steps) : ir::load(in_[2], {row_});
-    time = length - 1 - step;
+  Expr time = ir::load(in_[1], {0});
+  if (layer_.reverse && layer_.lens >= 0) {
+    time = ir::load(in_[2], {row_}) - 1 - ir::load(in_[1], {1});
   }
   // The definition must show that the read stays inside.
   time = ir::min(ir::max(time, 0), layer_.steps - 1);
@@ -127,13 +127,14 @@ ir::Expr StepReads::clipped(const ir::Expr& v) const {
 }
 
 ir::Expr StepReads::alive() const {
-  return layer_.lens < 0 ? Expr() : ir::lt(ir::load(in_[1], {}), ir::load(in_[2], {row_}));
+  return layer_.lens < 0 ? Expr() : ir::lt(ir::load(in_[1], {1}), ir::load(in_[2], {row_}));
 }
 
 graph::ValueId step_node(graph::GraphBuilder& b, const std::string& label, const Layer& layer,
                          int64_t step, const std::vector<graph::ValueId>& reads, size_t keep,
                          const std::function<ir::Expr(const StepReads&)>& body) {
-  std::vector<graph::ValueId> inputs{layer.xw, b.scalar(ir::kI64, static_cast<double>(step))};
+  const int64_t time = layer.reverse ? layer.steps - 1 - step : step;
+  std::vector<graph::ValueId> inputs{layer.xw, b.ints({time, step})};
   if (layer.lens >= 0) {
     inputs.push_back(layer.lens);
   }
