@@ -4,19 +4,25 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/visit.h"
 #include "te/limits.h"
 
 namespace tenon::graph {
 namespace {
 
-// Points of all loops: what interpreting would walk through.
-double points(const te::ComputeDag& dag) {
-  double total = 0;
+// What interpreting would walk through: points of all loops, and expressions at all points.
+struct Work {
+  double points = 0;
+  double expressions = 0;
+};
+Work work_of(const te::ComputeDag& dag) {
+  Work total;
   for (const te::OpRef& op : dag.ops) {
     double n = 1;
     for (const te::Axis& a : op->axes) n *= static_cast<double>(a.extent);
     for (const te::Axis& a : op->reduce_axes) n *= static_cast<double>(a.extent);
-    total += n;
+    total.points += n;
+    ir::visit(op->body, [&](const ir::Expr&) { total.expressions += n; });
   }
   return total;
 }
@@ -69,7 +75,12 @@ std::vector<ValueId> GraphBuilder::append_node(const std::string& label, Op op,
   std::vector<ValueId> out;
   if (known) {
     const te::ComputeDag dag = define(graph_, node);
-    if (points(dag) <= kEagerFold) {
+    Work work = work_of(dag);
+    for (const ValueId v : inputs) {
+      work.expressions += static_cast<double>(graph_.value(v).bytes()) / 64;  // they are copied
+    }
+    if (work.points <= kEagerFold && folded_ + work.expressions <= kEagerFoldInAll) {
+      folded_ += work.expressions;
       std::vector<ir::Array> arrays;
       for (const ValueId v : inputs) arrays.push_back(*graph_.value(v).data);
       for (ir::Array& a : te::evaluate(dag, arrays)) out.push_back(constant(std::move(a), label));

@@ -63,10 +63,13 @@ class GraphBuilder {
                                    const std::vector<ValueId>& inputs);
   Graph& graph_;
   std::string node_;
+  double folded_ = 0;  // expressions evaluated so far
 };
 
 // Work, counted in te operations, up to which a builder folds at once by interpreting.
 inline constexpr double kEagerFold = 200'000;
+// The same for all nodes of a builder together, counted in expressions: a few seconds.
+inline constexpr double kEagerFoldInAll = 50'000'000;
 // Constants that folding makes may have at most this many bytes each.
 inline constexpr int64_t kLargestFolded = int64_t{256} << 20;
 

@@ -78,6 +78,21 @@ std::vector<ValueId> convert_if(Convert& c) {
   return c.subgraph(taken ? "then_branch" : "else_branch", {});
 }
 
+// Constants of extent 1 in dimension `dim`, put together along it.
+ir::Array stacked(GraphBuilder& b, const std::vector<ValueId>& parts, int64_t dim) {
+  Shape shape = b.shape(parts[0]);
+  shape[static_cast<size_t>(dim)] = static_cast<int64_t>(parts.size());
+  ir::Array all(b.dtype(parts[0]), shape);
+  const Shape tail(shape.begin() + dim + 1, shape.end());
+  const int64_t run = count_elements(tail);
+  for (int64_t i = 0; i < all.elements(); ++i) {
+    const auto part = static_cast<size_t>(i / run % static_cast<int64_t>(parts.size()));
+    const int64_t outer = i / run / static_cast<int64_t>(parts.size());
+    copy_element(*b.data(parts[part]), outer * run + i % run, all, i);
+  }
+  return all;
+}
+
 // Values of equal shape along a new dimension.
 ValueId stack(GraphBuilder& b, const std::vector<ValueId>& xs, int64_t dim) {
   Shape shape = b.shape(xs.at(0));
@@ -93,7 +108,10 @@ ValueId stack(GraphBuilder& b, const std::vector<ValueId>& xs, int64_t dim) {
     shape[static_cast<size_t>(dim)] = static_cast<int64_t>(xs.size());
     return b.empty(b.dtype(xs[0]), shape);
   }
-  return parts.size() == 1 ? parts[0] : b.compute("stack", parts, [&](te::Builder& t, auto in) {
+  if (parts.size() == 1) return parts[0];
+  const bool known = std::all_of(parts.begin(), parts.end(), [&](ValueId v) { return b.data(v); });
+  if (known) return b.constant(stacked(b, parts, dim), "stack");
+  return b.compute("stack", parts, [&](te::Builder& t, auto in) {
     return te::concat(t, "stack", {in.begin(), in.end()}, dim);
   });
 }
