@@ -200,5 +200,148 @@ TEST(Quantized, ConvolutionsPadWithTheZeroPoint) {
   });
 }
 
+// ---- com.microsoft ---------------------------------------------------------------------------
+
+const char* const kMicrosoft = "com.microsoft";
+
+TEST(QuantizedMs, ElementWise) {
+  Rng rng(5);
+  const ir::Array a = random_bytes(rng, ir::kU8, {2, 3});
+  const ir::Array b = random_bytes(rng, ir::kU8, {3});
+  const ir::Array scale = scalar(ir::kF32, 0.5);
+  const ir::Array zero = scalar(ir::kU8, 99);
+  const auto real = [](double v) { return (v - 99) * 0.5; };
+  const auto run = [&](const char* op) {
+    return OpRun(op, 1, kMicrosoft)
+        .in(a)
+        .in(scale)
+        .in(zero)
+        .in(b)
+        .in(scale)
+        .in(zero)
+        .in(scalar(ir::kF32, 2))
+        .in(scalar(ir::kU8, 50))
+        .run()[0];
+  };
+  EXPECT_EQ(difference(run("QLinearAdd"), filled_by(ir::kU8, {2, 3},
+                                                    [&](const Place& p) {
+                                                      return stored(
+                                                          real(at(a, p)) + real(at(b, {p[1]})), 2,
+                                                          50, ir::kU8);
+                                                    })),
+            "");
+  EXPECT_EQ(difference(run("QLinearMul"), filled_by(ir::kU8, {2, 3},
+                                                    [&](const Place& p) {
+                                                      return stored(
+                                                          real(at(a, p)) * real(at(b, {p[1]})), 2,
+                                                          50, ir::kU8);
+                                                    })),
+            "");
+  const ir::Array leaky = OpRun("QLinearLeakyRelu", 1, kMicrosoft)
+                              .in(a)
+                              .in(scale)
+                              .in(zero)
+                              .in(scalar(ir::kF32, 0.25))
+                              .in(scalar(ir::kU8, 7))
+                              .with("alpha", 0.5)
+                              .run()[0];
+  EXPECT_EQ(difference(leaky, filled_by(ir::kU8, {2, 3},
+                                        [&](const Place& p) {
+                                          const double v = real(at(a, p));
+                                          return stored(v < 0 ? v * 0.5 : v, 0.25, 7, ir::kU8);
+                                        })),
+            "");
+}
+
+TEST(QuantizedMs, ConcatenatesAndPools) {
+  Rng rng(6);
+  const ir::Array a = random_bytes(rng, ir::kU8, {1, 2, 3, 5});
+  const ir::Array b = random_bytes(rng, ir::kU8, {1, 1, 3, 5});
+  const ir::Array fine = scalar(ir::kF32, 0.5);
+  const ir::Array coarse = scalar(ir::kF32, 1);
+  const ir::Array zero = scalar(ir::kU8, 10);
+  const ir::Array got = OpRun("QLinearConcat", 1, kMicrosoft)
+                            .in(coarse)
+                            .in(zero)
+                            .in(a)
+                            .in(fine)
+                            .in(zero)
+                            .in(b)
+                            .in(coarse)
+                            .in(zero)
+                            .with("axis", int64_t{1})
+                            .run()[0];
+  EXPECT_EQ(
+      difference(
+          got,
+          filled_by(
+              ir::kU8, {1, 3, 3, 5},
+              [&](const Place& p) {
+                const double v = p[1] < 2 ? (at(a, p) - 10) * 0.5 : at(b, {0, 0, p[2], p[3]}) - 10;
+                return stored(v, 1, 10, ir::kU8);
+              })),
+      "");
+  const ir::Array mean = OpRun("QLinearGlobalAveragePool", 1, kMicrosoft)
+                             .in(a)
+                             .in(fine)
+                             .in(zero)
+                             .in(fine)
+                             .in(zero)
+                             .run()[0];
+  ASSERT_EQ(mean.shape(), (Shape{1, 2, 1, 1}));
+  for (int64_t channel = 0; channel < 2; ++channel) {
+    double sum = 0;
+    for_each_place({3, 5}, [&](const Place& p) { sum += at(a, {0, channel, p[0], p[1]}); });
+    EXPECT_LE(std::abs(mean.get_double(channel) - sum / 15), 0.5 + 1e-4);
+  }
+}
+
+TEST(QuantizedMs, ProductsToFloat) {
+  Rng rng(7);
+  const ir::Array a = random_bytes(rng, ir::kU8, {3, 7});
+  const ir::Array b = random_bytes(rng, ir::kI8, {7, 5});
+  const ir::Array b_scale = floats({0.1, 0.2, 0.01, 0.05, 0.3});
+  const ir::Array bias = floats({1, 2, 3, 4, 5});
+  const ir::Array got = OpRun("MatMulIntegerToFloat", 1, kMicrosoft)
+                            .in(a)
+                            .in(b)
+                            .in(scalar(ir::kF32, 0.5))
+                            .in(b_scale)
+                            .in(scalar(ir::kU8, 100))
+                            .absent()
+                            .in(bias)
+                            .run()[0];
+  const ir::Array want = filled_by(ir::kF32, {3, 5}, [&](const Place& p) {
+    double sum = 0;
+    for (int64_t k = 0; k < 7; ++k) {
+      sum += (at(a, {p[0], k}) - 100) * at(b, {k, p[1]});
+    }
+    return sum * 0.5 * b_scale.get_double(p[1]) + bias.get_double(p[1]);
+  });
+  EXPECT_EQ(difference(got, want, 1e-5), "");
+
+  const ir::Array x = random_array(rng, ir::kF32, {3, 7});
+  const ir::Array near = OpRun("DynamicQuantizeMatMul", 1, kMicrosoft)
+                             .in(x)
+                             .in(b)
+                             .in(b_scale)
+                             .absent()
+                             .in(bias)
+                             .run()[0];
+  for_each_place({3, 5}, [&](const Place& p) {
+    double sum = 0;
+    double magnitude = 0;
+    for (int64_t k = 0; k < 7; ++k) {
+      sum += at(x, {p[0], k}) * at(b, {k, p[1]});
+      magnitude += std::abs(at(b, {k, p[1]}));
+    }
+    // Half a step of the left operand for each product.
+    const double step = 4.0 / 255;
+    const double scale = b_scale.get_double(p[1]);
+    EXPECT_NEAR(at(near, p), sum * scale + bias.get_double(p[1]),
+                magnitude * step / 2 * scale + 1e-4);
+  });
+}
+
 }  // namespace
 }  // namespace tenon::onnx

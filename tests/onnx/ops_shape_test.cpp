@@ -312,6 +312,43 @@ TEST(ShapeOps, ReversesTheStartsOfSequences) {
   EXPECT_EQ(difference(got, want), "");
 }
 
+// Numbers that a broken file may hold are refused, whatever they are.
+TEST(ShapeOps, HostileNumbers) {
+  const ir::Array x(ir::kF32, {2, 3});
+  const ir::Array none(ir::kF32, {0, 1, 0, 0});
+  for (const int64_t v :
+       {INT64_MIN, INT64_MIN + 1, int64_t{-1} << 40, int64_t{1} << 40, INT64_MAX}) {
+    using Ints = std::vector<int64_t>;
+    EXPECT_THROW(OpRun("Reshape").in(x).known(ints({v})).run(), UserError);
+    EXPECT_THROW(OpRun("Expand").in(x).known(ints({v, 1, 1})).run(), UserError);
+    EXPECT_THROW(OpRun("Tile").in(x).known(ints({v, 1})).run(), UserError);
+    EXPECT_THROW(OpRun("Pad").in(x).known(ints({v, 0, 0, 0})).run(), UserError);
+    EXPECT_THROW(OpRun("Pad").in(x).known(ints({0, 0, 0, v})).run(), UserError);
+    EXPECT_THROW(OpRun("ConstantOfShape").known(ints({v})).run(), UserError);
+    EXPECT_THROW(OpRun("Transpose").in(x).with("perm", Ints{v, 0}).run(), UserError);
+    EXPECT_THROW(OpRun("Split").in(x).known(ints({v, 2 - v / 2})).outputs(2).run(), UserError);
+    EXPECT_THROW(OpRun("Flatten").in(x).with("axis", v).run(), UserError);
+    EXPECT_THROW(OpRun("DepthToSpace").in(none).with("blocksize", v).run(), UserError);
+    EXPECT_THROW(OpRun("SpaceToDepth").in(none).with("blocksize", v).run(), UserError);
+    EXPECT_THROW(OpRun("CenterCropPad", 18).in(x).known(ints({v, 1})).run(), UserError);
+    EXPECT_THROW(OpRun("Softmax").in(x).with("axis", v).run(), UserError);
+    EXPECT_THROW(OpRun("TopK").in(x).known(ints({v})).outputs(2).run(), UserError);
+    EXPECT_THROW(OpRun("CumSum").in(x).known(ints({v})).run(), UserError);
+    EXPECT_THROW(OpRun("OneHot").in(x).known(ints({v})).in(floats({0, 1})).run(), UserError);
+    EXPECT_THROW(OpRun("GatherND").in(x).in(ints({0})).with("batch_dims", v).run(), UserError);
+    OpRun("EyeLike").in(x).with("k", v).run();
+    OpRun("Trilu").in(x).known(ints({v})).run();
+    OpRun("Shape").in(x).with("start", v).with("end", v).run();
+    OpRun("Slice").in(x).known(ints({v})).known(ints({v})).absent().known(ints({v})).run();
+    OpRun("Slice").in(x).known(ints({0})).known(ints({v})).absent().known(ints({v})).run();
+  }
+  EXPECT_THROW(OpRun("Trilu").in(x).known(ints({})).run(), UserError);
+  EXPECT_THROW(OpRun("Unsqueeze").in(x).known(ints({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})).run(),
+               UserError);
+  EXPECT_THROW(OpRun("QLinearConv").in(ints({1})).in(floats({1, 2})).in(ints({1, 2})).run(),
+               UserError);
+}
+
 // ---- padding ---------------------------------------------------------------------------------
 
 // Where a padded place comes from, by walking step by step; -1: from nowhere.

@@ -23,8 +23,17 @@ ir::Array int_array(const std::vector<int64_t>& v) {
   return a;
 }
 
+// What is counted is listed in integers of 64 bits, which must not take too much memory.
+void require_countable(const ir::Array& a) {
+  const auto width = static_cast<int64_t>(a.shape().size()) + 1;
+  if (a.elements() > graph::kLargestFolded / ir::kI64.bytes() / width) {
+    refuse("{} elements are too many to be counted", a.elements());
+  }
+}
+
 std::vector<ValueId> convert_non_zero(Convert& c) {
   const ir::Array& x = c.constant(0, "the operand");
+  require_countable(x);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < x.elements(); ++i) {
     if (is_nonzero(x, i)) {
@@ -154,7 +163,7 @@ Distinct distinct(const Slices& slices, bool sorted) {
 
 std::vector<ValueId> convert_unique(Convert& c) {
   const bool flat = !c.has("axis");
-  c.constant(0, "the operand");
+  require_countable(c.constant(0, "the operand"));
   const ValueId v = flat ? c.b().reshape(c.input(0), {count_elements(c.shape(0))}) : c.input(0);
   const graph::Data x = c.b().data(v);
   const auto rank = static_cast<int64_t>(x->shape().size());

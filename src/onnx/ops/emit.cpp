@@ -19,6 +19,9 @@ std::string label_of(const Convert& c) {
 }
 
 int64_t count_elements(const Shape& shape) {
+  if (shape.size() > te::kMaxRank) {
+    refuse("{} dimensions; at most {} are supported", shape.size(), te::kMaxRank);
+  }
   int64_t count = 1;
   bool empty = false;
   for (const int64_t extent : shape) {
@@ -60,8 +63,13 @@ ValueId filled(Convert& c, ir::DType t, Shape shape, ir::Scalar v) {
     refuse("a constant of {} bytes is too large", count * t.bytes());
   }
   ir::Array a(t, std::move(shape));
-  for (int64_t i = 0; i < count; ++i) {
-    a.set(i, v);
+  if (count > 0) {
+    a.set(0, v);
+  }
+  // What is filled already is copied behind itself.
+  for (int64_t done = 1; done < count; done *= 2) {
+    const int64_t more = std::min(done, count - done);
+    std::memcpy(a.data() + done * t.bytes(), a.data(), static_cast<size_t>(more * t.bytes()));
   }
   return c.b().constant(std::move(a));
 }
@@ -93,6 +101,9 @@ ValueId broadcast_to(Convert& c, const std::string& label, ValueId x, const Shap
 }
 
 ValueId along_axis(Convert& c, ValueId x, int64_t axis, int64_t rank) {
+  if (axis < 0 || axis >= rank) {
+    refuse("a tensor of {} dimensions has none of number {}", rank, axis);
+  }
   Shape shape(static_cast<size_t>(rank), 1);
   shape[static_cast<size_t>(axis)] = count_elements(c.b().shape(x));
   return c.b().reshape(x, std::move(shape));
@@ -134,6 +145,14 @@ std::vector<int64_t> ints_attribute_or_input(Convert& c, const std::string& name
 
 ir::DType type_of_number(int64_t onnx_type) {
   return numeric_type(static_cast<int32_t>(std::clamp<int64_t>(onnx_type, 0, INT32_MAX)));
+}
+
+int64_t constant_int(Convert& c, size_t i, std::string_view what) {
+  const ir::Array& a = c.constant(i, what);
+  if (!a.dtype().is_int() || a.elements() != 1) {
+    refuse("{} must be one integer", what);
+  }
+  return a.get(0).i;
 }
 
 void require_float(ir::DType t) {

@@ -29,7 +29,8 @@ template <class... Values>
 // The op's name in lower case.
 std::string label_of(const Convert& c);
 
-// The product of extents that are not negative and stay below 2^40; Unsupported otherwise.
+// The product of extents that are not negative and stay below 2^40, at most 12 of them; Unsupported
+// otherwise.
 int64_t count_elements(const Shape& shape);
 inline bool is_empty(Convert& c, ValueId v) { return count_elements(c.b().shape(v)) == 0; }
 // As numpy does; Unsupported if the shapes do not fit.
@@ -66,6 +67,8 @@ std::vector<int64_t> ints_attribute_or_input(Convert& c, const std::string& name
 
 // The type that TensorProto.DataType numbers; Unsupported for strings and the like.
 ir::DType type_of_number(int64_t onnx_type);
+// A constant input of one integer.
+int64_t constant_int(Convert& c, size_t i, std::string_view what);
 void require_float(ir::DType t);
 void require_same_type(Convert& c, const std::vector<ValueId>& values);
 std::vector<ValueId> all_inputs(Convert& c);

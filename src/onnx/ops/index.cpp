@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
+#include "te/limits.h"
 
 namespace tenon::onnx {
 namespace {
@@ -104,7 +105,11 @@ std::vector<ValueId> convert_gather_nd(Convert& c) {
 }
 
 std::vector<ValueId> convert_one_hot(Convert& c) {
-  const auto depth = static_cast<int64_t>(c.constant_scalar(1, "the depth"));
+  const double given = c.constant_scalar(1, "the depth");
+  if (!(given >= 0 && given <= static_cast<double>(te::kMaxExtent / 2))) {
+    refuse("a depth of {}", given);
+  }
+  const auto depth = static_cast<int64_t>(given);
   Shape shape = c.shape(0);
   const auto axis = static_cast<size_t>(Convert::axis(c.int_or("axis", -1), c.rank(0) + 1));
   shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), depth);
@@ -197,8 +202,7 @@ ValueId top_places(Convert& c, const Line& line, const Shape& shape, bool larges
 }
 
 std::vector<ValueId> convert_top_k(Convert& c) {
-  const int64_t k = c.opset() < 10 ? c.int_or("k", -1)
-                                   : static_cast<int64_t>(c.constant_scalar(1, "how many to keep"));
+  const int64_t k = c.opset() < 10 ? c.int_or("k", -1) : constant_int(c, 1, "how many to keep");
   const Line line(c.shape(0), Convert::axis(c.int_or("axis", -1), c.rank(0)));
   if (k < 0 || k > line.length()) {
     refuse("{} of {} elements are wanted", k, line.length());
@@ -294,7 +298,7 @@ class RunningSum {
 };
 
 std::vector<ValueId> convert_cum_sum(Convert& c) {
-  const auto axis = static_cast<int64_t>(c.constant_scalar(1, "the axis"));
+  const int64_t axis = constant_int(c, 1, "the axis");
   if (is_empty(c, c.input(0))) {
     return {c.input(0)};
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "onnx/ops/emit.h"
+#include "te/limits.h"
 
 namespace tenon::onnx {
 namespace {
@@ -33,7 +34,7 @@ Padding padding_of(Convert& c) {
     p.before[d] = pads[i];
     p.after[d] = pads[axes.size() + i];
     for (const int64_t amount : {p.before[d], p.after[d]}) {
-      if (std::abs(amount) > (int64_t{1} << 31)) {
+      if (amount > te::kMaxExtent || amount < -te::kMaxExtent) {
         refuse("padding of {}", amount);
       }
     }

@@ -132,6 +132,8 @@ constexpr Row kRows[] = {
     {"", "QLinearConv", 10, convert_qlinear_conv},
     {"", "QLinearMatMul", 10, convert_qlinear_matmul},
     {"", "QuantizeLinear", 10, convert_quantize},
+    {"com.microsoft", "DequantizeLinear", 1, convert_dequantize},
+    {"com.microsoft", "QuantizeLinear", 1, convert_quantize},
 };
 
 }  // namespace

@@ -68,15 +68,17 @@ std::optional<Region> region_of(Convert& c) {
     }
   }
   const bool keep = c.int_or("keepdims", 1) != 0;
+  Shape gone;
   for (int64_t d = 0; d < c.rank(0); ++d) {
     const int64_t extent = c.shape(0)[static_cast<size_t>(d)];
     const bool goes = std::binary_search(r.axes.begin(), r.axes.end(), d);
-    r.count *= goes ? extent : 1;
+    gone.push_back(goes ? extent : 1);
     r.kept.push_back(goes ? 1 : extent);
     if (!goes || keep) {
       r.shape.push_back(goes ? 1 : extent);
     }
   }
+  r.count = count_elements(gone);
   return r;
 }
 

@@ -206,7 +206,8 @@ std::vector<ValueId> convert_scatter_nd(Convert& c) {
   Shape flat = s.block;
   flat.insert(flat.begin(), s.count);
   const ValueId updates = c.b().reshape(c.input(2), flat);
-  if (!reduction && c.b().data(c.input(1)) != nullptr) {
+  const bool fits = count_elements(s.leading) * ir::kI64.bytes() <= graph::kLargestFolded;
+  if (!reduction && fits && c.b().data(c.input(1)) != nullptr) {
     return {scatter_known(c, s, updates)};
   }
   const ValueId index = c.b().reshape(c.input(1), {s.count, static_cast<int64_t>(s.width)});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operators that move or drop elements without computing, and those that only look at shapes.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "onnx/ops/emit.h"
@@ -50,7 +51,7 @@ std::vector<ValueId> convert_eye_like(Convert& c) {
     refuse("an operand of rank {}, not 2", shape.size());
   }
   const ir::DType t = c.has("dtype") ? type_of_number(c.int_or("dtype", 1)) : c.dtype(0);
-  const int64_t k = c.int_or("k", 0);
+  const int64_t k = std::clamp(c.int_or("k", 0), -shape[0], shape[1]);
   if (count_elements(shape) * t.bytes() > graph::kLargestFolded) {
     refuse("the matrix is too large");
   }
@@ -71,12 +72,13 @@ std::vector<ValueId> convert_range(Convert& c) {
   if (start.elements() != 1 || delta.elements() != 1 || delta.get_double(0) == 0) {
     refuse("start and step are single numbers, and the step is not 0");
   }
-  const double length = std::ceil((limit - start.get_double(0)) / delta.get_double(0));
+  const double length =
+      std::max(std::ceil((limit - start.get_double(0)) / delta.get_double(0)), 0.0);
   if (!(length * static_cast<double>(start.dtype().bytes()) <=
         static_cast<double>(graph::kLargestFolded))) {
     refuse("a range of {} elements is too large", length);
   }
-  ir::Array a(start.dtype(), {std::max<int64_t>(static_cast<int64_t>(length), 0)});
+  ir::Array a(start.dtype(), {static_cast<int64_t>(length)});
   const ir::Scalar first = start.get(0);
   const ir::Scalar step = delta.get(0);
   for (int64_t i = 0; i < a.elements(); ++i) {
@@ -185,7 +187,7 @@ struct Blocks {
 Blocks blocks_of(Convert& c) {
   const Shape& s = c.shape(0);
   const int64_t size = c.int_or("blocksize", 0);
-  if (s.size() != 4 || size < 1) {
+  if (s.size() != 4 || size < 1 || size > (1 << 16)) {
     refuse("an operand of rank {} in blocks of {}", s.size(), size);
   }
   return {s[0], s[1], s[2], s[3], size};
@@ -249,7 +251,7 @@ std::vector<ValueId> convert_reverse_sequence(Convert& c) {
 
 std::vector<ValueId> convert_trilu(Convert& c) {
   const bool upper = c.int_or("upper", 1) != 0;
-  const int64_t k = c.has_input(1) ? c.constant_ints(1, "k").at(0) : 0;
+  const int64_t k = c.has_input(1) ? constant_int(c, 1, "k") : 0;
   const Shape shape = c.shape(0);
   if (shape.size() < 2) {
     refuse("an operand of rank {}, less than 2", shape.size());
@@ -417,9 +419,9 @@ std::vector<int64_t> repeats_of(Convert& c) {
     return c.constant_ints(1, "how often to repeat");
   }
   std::vector<int64_t> repeats(c.shape(0).size(), 1);
-  const auto axis = static_cast<int64_t>(c.constant_scalar(2, "the axis"));
+  const int64_t axis = constant_int(c, 2, "the axis");
   repeats[static_cast<size_t>(Convert::axis(axis, c.rank(0)))] =
-      static_cast<int64_t>(c.constant_scalar(1, "how often to repeat"));
+      constant_int(c, 1, "how often to repeat");
   return repeats;
 }
 
