@@ -29,7 +29,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--filter", o.filter, "Only cases whose name contains this");
   app.add_flag("--list", o.list, "Print the names of the cases and stop");
   app.add_option("--mode", o.mode, "What runs the model")
-      ->check(CLI::IsMember({"compile", "interpret"}))
+      ->check(CLI::IsMember({"compile", "jit", "interpret"}))
       ->capture_default_str();
   app.add_option("-j,--jobs", o.limits.children, "Child processes");
   app.add_option("--seconds", o.limits.seconds, "Limit for one case")->capture_default_str();
@@ -71,7 +71,7 @@ int run(const Options& o) {
     for (const Case& c : cases) std::cout << c.name << "\n";
     return 0;
   }
-  const Mode mode = o.mode == "compile" ? Mode::kCompile : Mode::kInterpret;
+  const Mode mode = parse_mode(o.mode);
   const std::vector<Outcome> outcomes = run_cases(cases, mode, o.limits, [&](const Outcome& out) {
     if (o.verbose) {
       std::cout << to_string(out.status) << " " << out.name << " " << out.reason << std::endl;
@@ -98,7 +98,6 @@ int main(int argc, char** argv) {
   o.limits.children = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   add_options(app, o);
   CLI11_PARSE(app, argc, argv);
-  if (o.child)
-    return run_child(o.mode == "compile" ? Mode::kCompile : Mode::kInterpret, o.limits.memory);
+  if (o.child) return run_child(parse_mode(o.mode), o.limits.memory);
   return run(o);
 }

@@ -3,11 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <optional>
 #include <set>
 
+#include "artifact/model.h"
+#include "artifact/write.h"
 #include "compile/compile.h"
 #include "compile/run.h"
 #include "graph/define.h"
@@ -112,6 +117,33 @@ onnx::Imported import_binding(const Case& c, const ModelSummary& model, const Va
   }
 }
 
+// A folder of its own that is gone afterwards.
+class Folder {
+ public:
+  Folder()
+      : path_(std::filesystem::temp_directory_path() / fmt::format("onnx_suite.{}", getpid())) {}
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::vector<ir::Array> run_library(const artifact::Program& p,
+                                   const std::vector<ir::Array>& inputs) {
+  const Folder folder;
+  artifact::WriteOptions options;
+  options.directory = folder.path();
+  options.threads = 1;
+  artifact::write(p, options);
+  return artifact::Session(artifact::Model::load(folder.path()), 1).run(inputs);
+}
+
 std::vector<ir::Array> compute(graph::Graph g, const Values& inputs, Mode mode) {
   std::vector<ir::Array> arrays;
   for (const graph::ValueId v : g.inputs) arrays.push_back(inputs.at(g.value(v).name));
@@ -119,7 +151,8 @@ std::vector<ir::Array> compute(graph::Graph g, const Values& inputs, Mode mode) 
   compile::Options options;
   options.target = target::host_target();
   options.threads = 1;  // the cases themselves run in parallel
-  return compile::run(compile::compile(std::move(g), "suite", options), arrays);
+  const artifact::Program p = compile::compile(std::move(g), "suite", options);
+  return mode == Mode::kJit ? compile::run(p, arrays) : run_library(p, arrays);
 }
 
 // What is wrong; empty: nothing.
@@ -173,6 +206,27 @@ std::string_view to_string(Status s) {
       return "hung";
   }
   return "?";
+}
+
+namespace {
+
+constexpr std::pair<Mode, std::string_view> kModes[] = {
+    {Mode::kCompile, "compile"}, {Mode::kJit, "jit"}, {Mode::kInterpret, "interpret"}};
+
+}  // namespace
+
+std::string_view to_string(Mode m) {
+  for (const auto& [mode, name] : kModes) {
+    if (mode == m) return name;
+  }
+  return "?";
+}
+
+Mode parse_mode(std::string_view text) {
+  for (const auto& [mode, name] : kModes) {
+    if (name == text) return mode;
+  }
+  throw UserError(fmt::format("no mode '{}'", text));
 }
 
 Outcome run_case(const Case& c, Mode mode) {

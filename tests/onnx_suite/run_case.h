@@ -21,7 +21,10 @@ struct Outcome {
   double seconds = 0;
 };
 
-enum class Mode { kCompile, kInterpret };
+// The library as users get it, its kernels in this process with poisoned memory, or the graph node by node.
+enum class Mode { kCompile, kJit, kInterpret };
+std::string_view to_string(Mode m);
+Mode parse_mode(std::string_view text);
 
 // Never throws. Inputs are bound when the importer asks for it: first those that it names, then all
 // integers, then all.

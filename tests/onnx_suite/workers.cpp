@@ -54,9 +54,8 @@ class Child {
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    std::vector<std::string> words{"onnx_suite", "--child",
-                                   "--memory",   std::to_string(memory),
-                                   "--mode",     mode == Mode::kCompile ? "compile" : "interpret"};
+    std::vector<std::string> words{"onnx_suite",           "--child", "--memory",
+                                   std::to_string(memory), "--mode",  std::string(to_string(mode))};
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
