@@ -11,6 +11,7 @@
 #include "graph/memory.h"
 #include "graph/partition.h"
 #include "graph/passes.h"
+#include "support/parallel.h"
 
 namespace tenon::compile {
 namespace {

@@ -21,7 +21,4 @@ struct KernelSet {
 
 KernelSet make_kernels(const LayoutPlan& plan, const Options& options);
 
-// fn(i) for i in 0..n-1 on several threads; the first exception is rethrown when all have stopped.
-void for_each_parallel(size_t n, int threads, const std::function<void(size_t)>& fn);
-
 }  // namespace tenon::compile
