@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The 164 numbers per stored buffer that Ansor's cost model reads (Zheng et al. 2020, and the open-source code),
-// computed from the State: loops, extents and affine accesses, without lowering.
+// computed from the State: loops, extents and affine accesses, without lowering. docs/cost.md lists the columns and
+// what was decided where the paper and the code differ.
 #pragma once
 
 #include <array>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/bounds.h"
 #include "schedule/state.h"
 
 namespace tenon::cost {
@@ -19,9 +21,12 @@ struct Features {
   size_t rows() const { return values.size() / kFeatures; }
 };
 
-// Refused when bounds cannot be inferred.
+// One row per computed stage that is not inlined, in the order of execution. Refused when bounds cannot be inferred.
 Result<Features> extract(const schedule::State& s);
-// The name of each column, and a hash of all names: what a saved model must agree on.
+// The same for whoever has them already: `b` is infer_bounds(s).
+Features extract(const schedule::State& s, const schedule::Bounds& b);
+
+// The name of each column, and a hash of all names and of how they are computed: what a saved model must agree on.
 const std::array<std::string, kFeatures>& feature_names();
 uint64_t feature_hash();
 

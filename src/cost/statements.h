@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program of a State as a cost model sees it: for each computed stage one store, the loops around it (its own and
+// those of the stages that it is attached to; loops of one iteration are gone), the operations of its body, and every
+// buffer that it touches with the indices as forms over those loops. In the order of execution. The store of a
+// reduction's initial value is left out.
+//
+//   parallel i.0 { C.cache at i.0 { for k, for i, j: C.cache += A*B }  for i.1, j: C = C.cache }
+//     =>  C.cache under i.0 k i j,  C under i.0 i.1 j
+//
+// Indices are those of the whole tensor, also for a buffer that holds only a part of it.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "cost/forms.h"
+#include "schedule/bounds.h"
+#include "support/function_ref.h"
+
+namespace tenon::cost {
+
+struct NestLoop {
+  int32_t id = 0;  // the same for every statement under the loop
+  int64_t extent = 1;
+  schedule::LoopKind kind = schedule::LoopKind::kSpatial;
+  schedule::Mark mark = schedule::Mark::kNone;
+  ir::ThreadTag tag = ir::ThreadTag::kNone;
+  const ir::VarNode* var = nullptr;
+};
+
+// Seven kinds of operations on floats, the same on integers, then logic and selects.
+enum OpColumn : size_t {
+  kMulAdd,
+  kAddSub,
+  kMul,
+  kDivMod,
+  kCompare,
+  kMath,
+  kOtherOp,
+  kIntOps,
+  kLogic = 14,
+  kSelects,
+  kOpColumns
+};
+using OpCounts = std::array<double, kOpColumns>;
+
+struct Dim {
+  double whole;   // extent of the tensor
+  double held;    // extent of the buffer
+  double stride;  // in elements of the buffer
+};
+
+struct Use {
+  const ir::BufferNode* buffer;
+  bool read, written;
+  double bytes;  // of one element
+  size_t rank, first_dim;
+};
+
+// One access: `rank` entries of Statement::indices.
+struct Access {
+  size_t use, first;
+};
+
+struct Statement {
+  const schedule::Stage* stage = nullptr;
+  std::vector<NestLoop> loops;  // outermost first
+  OpCounts ops{};               // per iteration
+  std::vector<Use> uses;        // the stored buffer first
+  std::vector<Dim> dims;
+  std::vector<Access> accesses;
+  std::vector<FormId> indices;
+  Forms forms;
+  bool allocates = false;  // the stored buffer belongs to the program
+  size_t alloc_depth = 0;  // loops around its allocation
+  double alloc_elements = 0;
+};
+
+// `b` is infer_bounds(s). The statement is reused: `fn` may run its loops but must not keep it.
+void for_each_statement(const schedule::State& s, const schedule::Bounds& b,
+                        FunctionRef<void(Statement&)> fn);
+
+}  // namespace tenon::cost
