@@ -30,6 +30,8 @@ function(tenon_link_lld target)
     target_link_libraries(${target} PRIVATE ${TENON_${name}})
   endforeach()
   if(TENON_STATIC_LLVM)
+    find_package(LLVM 19.1 REQUIRED CONFIG HINTS /usr/lib/llvm-19)
+    set_target_properties(LLVMExtensions PROPERTIES INTERFACE_LINK_LIBRARIES LLVMSupport) # not Polly
     llvm_map_components_to_libnames(libraries bitwriter debuginfodwarf lto option)
     target_link_libraries(${target} PRIVATE ${libraries})
   else()

@@ -99,9 +99,9 @@ const char* best_target(uint64_t has) {
 
 void cpu_name(char* text, size_t size) {
   uint32_t words[13] = {};
-  for (uint32_t i = 0; i < 3; ++i) {
-    __get_cpuid(0x80000002 + i, &words[4 * i], &words[4 * i + 1], &words[4 * i + 2],
-                &words[4 * i + 3]);
+  uint32_t leaf = 0x80000002;
+  for (uint32_t* w = words; w < words + 12; w += 4) {
+    __get_cpuid(leaf++, &w[0], &w[1], &w[2], &w[3]);
   }
   const char* at = reinterpret_cast<const char*>(words);
   while (*at == ' ') {

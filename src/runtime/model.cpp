@@ -95,7 +95,8 @@ namespace {
 // The context and its lists in one block.
 tenon_model_ctx* allocate() {
   const size_t params = param_count();
-  const size_t tensors = static_cast<size_t>(tenon_model.input_count + tenon_model.output_count);
+  const auto tensors =
+      static_cast<size_t>(tenon_model.input_count) + static_cast<size_t>(tenon_model.output_count);
   const size_t bytes = sizeof(tenon_model_ctx) + params * (sizeof(Slot) + sizeof(void*)) +
                        tensors * 2 * sizeof(void*);
   void* block = calloc(1, bytes);

@@ -50,6 +50,7 @@ struct tenon_model_table {
 };
 
 // In a finished library, data made by module artifact; in tests, whatever they define.
+// NOLINTNEXTLINE(readability-identifier-naming): named as the functions are
 extern __attribute__((visibility("hidden"))) const tenon_model_table tenon_model;
 
 }  // extern "C"

@@ -34,7 +34,7 @@ uint32_t big_endian(const uint8_t* p) {
 void mix_portable(State& state, const uint8_t* data, size_t blocks) {
   for (; blocks > 0; --blocks, data += 64) {
     uint32_t w[64];
-    for (int i = 0; i < 16; ++i) {
+    for (size_t i = 0; i < 16; ++i) {
       w[i] = big_endian(data + 4 * i);
     }
     for (int i = 16; i < 64; ++i) {
