@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 #include "artifact/model.h"
 #include "artifact/programs.h"
+#include "support/sha256.h"
 
 namespace tenon::artifact {
 namespace {
@@ -53,6 +56,67 @@ TEST(Write, TheSameProgramGivesTheSameBytes) {
   for (const std::string& name : one.files) {
     EXPECT_EQ(read_file(folder / "one" / name), read_file(folder / "another/place" / name)) << name;
   }
+}
+
+// sha256sum of any file gives what the manifest says.
+TEST(Write, TheManifestTellsTheTruth) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  write(net.program(), {.directory = folder / "out"});
+  const auto j = nlohmann::json::parse(read_file(folder / "out/net.json"));
+  EXPECT_EQ(j.at("schema"), "tenon.artifact/1");
+  EXPECT_EQ(j.at("target").at("name"), target::host_target().cpu);
+  EXPECT_EQ(j.at("inputs").at(0).at("shape"), (std::vector<int64_t>{3, 17}));
+  EXPECT_EQ(j.at("steps").at(1).at("nodes").at(0), "node/relu");
+  EXPECT_EQ(j.at("kernels").at(0).at("origin"), net.program().kernels[0].origin);
+  EXPECT_EQ(j.at("provenance").at("model"), "made by hand");
+  EXPECT_EQ(j.at("licences").at(0).at("licence"), "Apache-2.0");
+  ASSERT_EQ(j.at("files").size(), 4U);
+  for (const auto& file : j.at("files")) {
+    const std::string bytes = read_file(folder / "out" / file.at("name"));
+    EXPECT_EQ(file.at("bytes"), bytes.size());
+    EXPECT_EQ(file.at("sha256"), sha256_hex(bytes)) << file;
+  }
+  const std::string weights = read_file(folder / "out/net.weights");
+  EXPECT_EQ(j.at("weights").at("sha256"), sha256_hex(weights.substr(0, weights.size() - 64)));
+  const auto lock = nlohmann::json::parse(read_file(folder / "out/net.lock"));
+  ASSERT_EQ(lock.at("tasks").size(), 3U);
+  EXPECT_EQ(lock.at("tasks").at(2).at("trace"), net.program().kernels[2].trace);
+}
+
+// Names come from files: any bytes.
+TEST(Write, NamesOfAnyKind) {
+  const ScratchFolder folder;
+  Program p;
+  p.name = "odd";
+  p.target = target::host_target();
+  p.inputs = {{"a\"b\\c*/\n\xff", ir::kF32, {0}}, {"", ir::kF32, {0}}};
+  p.provenance = {{"file", "\xc3\x28"}};
+  write(p, {.directory = folder / "out"});
+  const Model model = Model::load(folder / "out");
+  EXPECT_EQ(model.inputs()[0].name.substr(0, 7), "a\"b\\c*/");
+  const std::string header = read_file(folder / "out/odd.h");
+  EXPECT_NE(header.find("inputs[0]  a\"b?c?/?? "), std::string::npos) << header;
+}
+
+TEST(Write, ProgramsThatDoNotFitAreRefused) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  const auto refused = [&](const std::function<void(Program&)>& spoil) {
+    Program p = net.program();
+    spoil(p);
+    EXPECT_THROW(write(p, {.directory = folder / "out"}), InternalError);
+  };
+  refused([](Program& p) { p.name = "my-net"; });
+  refused([](Program& p) { p.kernels[1].name = p.kernels[0].name; });
+  refused([](Program& p) { p.steps[0].params.pop_back(); });
+  refused([](Program& p) { p.steps[0].kernel = 9; });
+  refused([](Program& p) { p.arena_bytes -= 64; });
+  refused([](Program& p) { p.weights_bytes -= 64; });
+  refused([](Program& p) { p.steps[1].params[0].offset = 32; });
+  refused([](Program& p) { p.steps[0].params[0].index = 1; });
+  refused([](Program& p) { std::swap(p.steps[0].params[1], p.steps[0].params[2]); });
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
 }  // namespace
