@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/model.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "cost/pack_sum.h"
+#include "cost/tilings.h"
+
+namespace tenon::cost {
+namespace {
+
+constexpr double kFailed = std::numeric_limits<double>::infinity();
+
+Features rows_of(size_t rows, float v) { return {std::vector<float>(rows * kFeatures, v)}; }
+
+std::vector<Features> features_of(std::span<const Sample> samples) {
+  std::vector<Features> out;
+  for (const Sample& s : samples) out.push_back(s.features);
+  return out;
+}
+
+TEST(PackSum, EveryRowGetsTheResidualOfItsProgram) {
+  const Packs packs{{1, 3}, {0.5F, 0.5F}};
+  const std::vector<float> predicted = {0.25F, 0.5F, 0.125F, 0.25F};
+  Gradients g;
+  pack_sum_gradients(packs, predicted, g);
+  EXPECT_EQ(g.first, (std::vector<float>{-0.125F, 0.1875F, 0.1875F, 0.1875F}));
+  EXPECT_EQ(g.second, (std::vector<float>{0.5F, 1.5F, 1.5F, 1.5F}));
+  EXPECT_NEAR(g.rmse, std::sqrt((0.0625 + 0.140625) / 2), 1e-9);
+}
+
+TEST(PackSum, FailuresWeighNothing) {
+  const Packs packs{{2, 1}, {0.0F, 1.0F}};
+  Gradients g;
+  pack_sum_gradients(packs, std::vector<float>{3, 3, 0.75F}, g);
+  EXPECT_EQ(g.first, (std::vector<float>{0, 0, -0.25F}));
+  EXPECT_EQ(g.second, (std::vector<float>{0, 0, 1}));
+}
+
+TEST(PackSum, LabelsAreRelativeToTheBestOfTheTask) {
+  const std::vector<Sample> samples = {{{}, "a", 2e-3},    {{}, "b", 8.0}, {{}, "a", 1e-3},
+                                       {{}, "a", kFailed}, {{}, "b", 2.0}, {{}, "c", kFailed}};
+  EXPECT_EQ(labels_of(samples), (std::vector<float>{0.5F, 0.25F, 1, 0, 1, 0}));
+}
+
+TEST(Models, AreFoundByName) {
+  ASSERT_EQ(models().size(), 2U);
+  for (const ModelRow& r : models()) {
+    EXPECT_EQ(make_model(std::string(r.name), 1, 1)->name(), r.name);
+  }
+  EXPECT_THROW(make_model("xgboost", 1, 1), UserError);
+}
+
+// ---- what every model promises ---------------------------------------------------------------
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
+  const auto a = make_model(GetParam(), 7, 1), b = make_model(GetParam(), 7, 2),
+             c = make_model(GetParam(), 8, 1);
+  std::vector<Features> candidates;
+  for (int i = 0; i < 2000; ++i)
+    candidates.push_back(rows_of(1 + static_cast<size_t>(i % 3), static_cast<float>(i)));
+  EXPECT_FALSE(a->trained());
+  const auto first = a->predict(candidates);
+  EXPECT_EQ(first, a->predict(candidates));
+  EXPECT_EQ(first, b->predict(candidates));
+  EXPECT_NE(first, c->predict(candidates));
+  double sum = 0;
+  int below = 0;
+  for (const float v : first) {
+    ASSERT_TRUE(v >= 0 && v < 1) << v;
+    sum += v;
+    below += v < 0.25F;
+  }
+  EXPECT_NEAR(sum / 2000, 0.5, 0.03);
+  EXPECT_NEAR(below, 500, 80);
+  const std::vector<Sample> few = {{rows_of(1, 1), "t", 1.0}, {rows_of(2, 2), "t", 2.0}};
+  a->update(few);
+  EXPECT_NE(first, a->predict(candidates));
+  EXPECT_TRUE(a->predict({}).empty());
+}
+
+TEST_P(EveryModel, IsSavedAndLoaded) {
+  Rng rng(3);
+  const auto samples = made_up_samples({24, 32, 16}, "t", 80, rng);
+  const auto m = make_model(GetParam(), 1, 1);
+  m->update(samples);
+  const auto other = make_model(GetParam(), 1, 1);
+  other->update(std::span(samples).first(0));
+  const std::string bytes = m->save();
+  other->load(bytes);
+  EXPECT_EQ(m->trained(), other->trained());
+  EXPECT_EQ(bytes, other->trained() ? m->save() : other->save());
+  if (m->trained())
+    EXPECT_EQ(m->predict(features_of(samples)), other->predict(features_of(samples)));
+}
+
+TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
+  Rng rng(3);
+  const auto samples = made_up_samples({24, 32, 16}, "t", 80, rng);
+  const auto m = make_model(GetParam(), 1, 1);
+  m->update(samples);
+  const auto before = m->predict(features_of(samples));
+  const std::string bytes = m->save();
+  const size_t end = bytes.find('\n');
+  std::string other_hash = bytes;
+  other_hash[end - 1] = other_hash[end - 1] == '0' ? '1' : '0';
+  const std::string other_kind =
+      GetParam() == "xgb" ? make_model("random", 1, 1)->save() : make_model("xgb", 1, 1)->save();
+  for (const std::string& bad :
+       {std::string(), std::string("hello\nworld"), other_hash, other_kind, bytes.substr(0, end)}) {
+    EXPECT_THROW(m->load(bad), UserError) << bad.substr(0, 60);
+  }
+  if (m->trained()) {
+    EXPECT_THROW(m->load(bytes.substr(0, bytes.size() / 2)), UserError);
+  }
+  EXPECT_EQ(before, m->predict(features_of(samples)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::Values("xgb", "random"),
+                         [](const auto& info) { return info.param; });
+
+// ---- learning --------------------------------------------------------------------------------
+
+TEST(Xgb, RanksHeldOutProgramsOfAMatmul) {
+  Rng rng(11);
+  const auto all = made_up_samples({}, "t", 800, rng);
+  const std::span<const Sample> train = std::span(all).first(500),
+                                held_out = std::span(all).subspan(500);
+  const auto m = make_model("xgb", 1, 2);
+  m->update(train);
+  ASSERT_TRUE(m->trained());
+  const RankingQuality q = ranking_quality(m->predict(features_of(held_out)), held_out, 30);
+  RecordProperty("pairwise_accuracy", std::to_string(q.pairwise_accuracy));
+  std::printf("pairwise %.3f recall@30 %.3f top-30 %.3f\n", q.pairwise_accuracy, q.recall_at_k,
+              q.top_k_score);
+  EXPECT_GT(q.pairwise_accuracy, 0.85);
+  EXPECT_GT(q.recall_at_k, 0.5);
+  EXPECT_GT(q.top_k_score, 0.9);
+}
+
+TEST(Xgb, LearnsSeveralTasksAtOnceAndIgnoresFailures) {
+  Rng rng(12);
+  auto all = made_up_samples({}, "large", 300, rng);
+  for (Sample& s : made_up_samples({24, 64, 256}, "small", 300, rng)) all.push_back(std::move(s));
+  for (Sample& s : made_up_samples({24, 64, 256}, "small", 50, rng)) {
+    s.seconds = kFailed;
+    all.push_back(std::move(s));
+  }
+  const auto m = make_model("xgb", 1, 2);
+  m->update(all);
+  auto held_out = made_up_samples({}, "large", 150, rng);
+  for (Sample& s : made_up_samples({24, 64, 256}, "small", 150, rng))
+    held_out.push_back(std::move(s));
+  EXPECT_GT(ranking_quality(m->predict(features_of(held_out)), held_out, 30).pairwise_accuracy,
+            0.85);
+}
+
+TEST(Xgb, WaitsForSamplesAndRetrainsWhenTheyGrewByAFifth) {
+  Rng rng(5);
+  const auto all = made_up_samples({24, 32, 16}, "t", 130, rng);
+  const auto asked = features_of(all);
+  const auto m = make_model("xgb", 1, 1);
+  m->update(std::span(all).first(31));
+  EXPECT_FALSE(m->trained());
+  m->update(std::span(all).first(100));
+  EXPECT_TRUE(m->trained());
+  const auto first = m->predict(asked);
+  m->update(std::span(all).first(119));
+  EXPECT_EQ(first, m->predict(asked));
+  m->update(std::span(all).first(120));
+  EXPECT_NE(first, m->predict(asked));
+}
+
+TEST(Xgb, IsTheSameForAnyNumberOfThreads) {
+  Rng rng(6);
+  const auto all = made_up_samples({}, "t", 400, rng);
+  const auto asked = features_of(all);
+  std::vector<std::vector<float>> predicted;
+  std::vector<std::string> saved;
+  for (const int threads : {1, 2, 3}) {
+    const auto m = make_model("xgb", 9, threads);
+    m->update(all);
+    predicted.push_back(m->predict(asked));
+  }
+  EXPECT_EQ(predicted[0], predicted[1]);
+  EXPECT_EQ(predicted[0], predicted[2]);
+}
+
+TEST(Xgb, StaysBoundedForProgramsOfManyRows) {
+  Rng rng(8);
+  std::vector<Sample> samples;
+  for (int i = 0; i < 64; ++i) {
+    Sample s{rows_of(40, 0), "t", 1 + rng.unit()};
+    for (float& v : s.features.values) v = static_cast<float>(rng.between(0, 3));
+    samples.push_back(std::move(s));
+  }
+  const auto m = make_model("xgb", 1, 1);
+  m->update(samples);
+  for (const float v : m->predict(features_of(samples))) EXPECT_TRUE(v > -0.5F && v < 2) << v;
+}
+
+// ---- ranking quality -------------------------------------------------------------------------
+
+std::vector<Sample> timed(std::initializer_list<std::pair<const char*, double>> times) {
+  std::vector<Sample> out;
+  for (const auto& [task, seconds] : times) out.push_back({{}, task, seconds});
+  return out;
+}
+
+TEST(Ranking, OfPerfectReversedAndConstantPredictions) {
+  const auto s = timed({{"t", 1}, {"t", 2}, {"t", 3}, {"t", 4}});
+  const auto perfect = ranking_quality(std::vector<float>{4, 3, 2, 1}, s, 2);
+  EXPECT_EQ(perfect.pairwise_accuracy, 1);
+  EXPECT_EQ(perfect.recall_at_k, 1);
+  EXPECT_EQ(perfect.top_k_score, 1);
+  EXPECT_EQ(perfect.samples, 4U);
+  EXPECT_EQ(perfect.k, 2);
+  const auto reversed = ranking_quality(std::vector<float>{1, 2, 3, 4}, s, 2);
+  EXPECT_EQ(reversed.pairwise_accuracy, 0);
+  EXPECT_EQ(reversed.recall_at_k, 0);
+  EXPECT_DOUBLE_EQ(reversed.top_k_score, 1.0 / 3);
+  EXPECT_EQ(ranking_quality(std::vector<float>{1, 1, 1, 1}, s, 2).pairwise_accuracy, 0.5);
+}
+
+TEST(Ranking, ComparesWithinTasksOnly) {
+  // Right within each task, wrong across them.
+  const auto s = timed({{"slow", 10}, {"slow", 20}, {"fast", 1}, {"fast", 2}});
+  const auto q = ranking_quality(std::vector<float>{9, 8, 2, 1}, s, 1);
+  EXPECT_EQ(q.pairwise_accuracy, 1);
+  EXPECT_EQ(q.recall_at_k, 1);
+  // One task right, one wrong: the mean.
+  EXPECT_EQ(ranking_quality(std::vector<float>{9, 8, 1, 2}, s, 1).pairwise_accuracy, 0.5);
+}
+
+TEST(Ranking, FailuresRankLastAndSingleSamplesSayNothing) {
+  const auto s = timed({{"t", kFailed},
+                        {"t", 1},
+                        {"t", kFailed},
+                        {"alone", 1},
+                        {"dead", kFailed},
+                        {"dead", kFailed}});
+  const auto q = ranking_quality(std::vector<float>{3, 2, 1, 0, 0, 1}, s, 1);
+  EXPECT_EQ(q.pairwise_accuracy, 0.5);
+  EXPECT_EQ(q.top_k_score, 0);
+  const auto none = ranking_quality({}, {}, 5);
+  EXPECT_EQ(none.pairwise_accuracy, 0);
+  EXPECT_EQ(none.samples, 0U);
+}
+
+}  // namespace
+}  // namespace tenon::cost
