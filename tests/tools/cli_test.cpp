@@ -22,7 +22,7 @@ TEST(Cli, BadCommandLines) {
     const char* message;
   } rows[] = {
       {{}, "subcommand is required"},
-      {{"compute"}, "there is no command 'compute' (did you mean 'compile'?)"},
+      {{"compute"}, "there is no command 'compute' (did you mean 'compare' or 'compile'?)"},
       {{"zebra"}, "there is no command 'zebra' (commands: check, compile, "},
       {{"version", "--jsno"}, "tenon version has no option '--jsno' (did you mean '--json'?)"},
       {{"version", "extra"}, "tenon version does not expect 'extra'"},
@@ -32,8 +32,9 @@ TEST(Cli, BadCommandLines) {
       {{"help", "becnh"}, "did you mean 'bench'?"},
       {{"version", "--progress", "fast"}, "--progress"},
       {{"version", "--log-file", "no/such/folder/log"}, "no/such/folder/log: cannot be written"},
-      {{"explain"}, "--te is required"},
+      {{"explain"}, "give either a model (or an artifact) or --te"},
       {{"explain", "--te"}, "--te"},
+      {{"explain", "m.onnx", "--te", "-"}, "give either a model (or an artifact) or --te"},
       {{"explain", "--te", "-", "--trace", "x", "--template"}, "excludes"},
       {{"explain", "--te", "-", "--trace", "-"}, "cannot both be read from standard input"},
       {{"bench", "--te", "-", "--threads", "0"}, "--threads"},

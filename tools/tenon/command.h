@@ -64,12 +64,15 @@ const CommandRow* find_command(std::string_view name);
 
 Run add_bench(CLI::App& command, Console& console);
 Run add_check(CLI::App& command, Console& console);
+Run add_compare(CLI::App& command, Console& console);
 Run add_compile(CLI::App& command, Console& console);
 Run add_completion(CLI::App& command, Console& console);
 Run add_doctor(CLI::App& command, Console& console);
 Run add_explain(CLI::App& command, Console& console);
 Run add_help(CLI::App& command, Console& console);
 Run add_licenses(CLI::App& command, Console& console);
+Run add_profile(CLI::App& command, Console& console);
+Run add_run(CLI::App& command, Console& console);
 Run add_version(CLI::App& command, Console& console);
 Run add_zoo(CLI::App& command, Console& console);
 

@@ -20,19 +20,46 @@ constexpr CommandRow kCommands[] = {
      "tenon compile model.onnx -o out/ --target x86-64-v3 --emit so,a,h,asm\n"
      "tenon compile model.onnx -o again/ --lock out/ --frozen",
      add_compile},
-    {"explain", "Show the loops, the IR, the code of a scheduled computation",
-     "Each section of --show is one stage of the way from a tensor expression to machine code.",
-     "tenon explain --te examples/matmul_relu.te --template --show trace,summary\n"
-     "tenon explain --te examples/conv3x3.te --template --show asm\n"
-     "tenon explain --te a.te --trace a.trace --show pass:vectorize_loops",
-     add_explain},
+    {"run", "Run a model or an artifact once",
+     "Inputs come from files or are random; results are summed up, and kept with --outputs.",
+     "tenon run out/ --inputs x=@image.npy --outputs result.npz\n"
+     "tenon run model.onnx --inputs all.npz\n"
+     "tenon run out/ --inputs seed:7 --threads 1",
+     add_run},
     {"bench", "Measure latency and throughput",
-     "A tensor expression (--te) is compared with the reference before it is timed, and the "
-     "machine's peak is "
-     "measured in the same seconds.",
-     "tenon bench --te examples/matmul_relu.te --template --threads 1\n"
-     "tenon bench --te - --trace a.trace --json",
+     "Works on a model, an artifact, or with --te on a tensor expression, which is compared with "
+     "the reference before "
+     "it is timed. Lists of --threads give a row each.",
+     "tenon bench out/ --duration 10 --percentiles 50,90,99.9\n"
+     "tenon bench model.onnx --threads 1,2 --json\n"
+     "tenon bench --te examples/matmul_relu.te --template --threads 1",
      add_bench},
+    {"compare", "Compare a model's results with a reference",
+     "The first name is the reference's side: a model whose meaning counts, or an artifact. The "
+     "second, if given, is "
+     "what is tested; otherwise the model is compiled now. Exits 4 if an output differs and says "
+     "which tolerance would "
+     "pass.",
+     "tenon compare model.onnx out/ --bisect\n"
+     "tenon compare out/ --inputs test_data_set_0 --reference test_data_set_0\n"
+     "tenon compare model.onnx --reference \"cmd:python3 run_ort.py model.onnx {inputs} "
+     "{outputs}\"",
+     add_compare},
+    {"profile", "Show time, flops, bytes and share of the roofline by node",
+     "Times are medians of each step; the roofline is measured on this machine in the same "
+     "seconds.",
+     "tenon profile out/ --top 10\n"
+     "tenon profile model.onnx --group kernel --sort waste\n"
+     "tenon profile out/ --trace run.json",
+     add_profile},
+    {"explain", "Show the loops, the IR, the code of a task or of a tensor expression",
+     "Without --task the tasks of the model are listed. Each section of --show is one stage of the "
+     "way from a tensor "
+     "expression to machine code.",
+     "tenon explain out/\n"
+     "tenon explain out/ --task k3_conv --show trace,summary\n"
+     "tenon explain --te examples/conv3x3.te --template --show asm",
+     add_explain},
     {"zoo", "List or write well-known architectures with seeded weights",
      "The weights are random but scaled by fan-in, so that values stay in range through the depth. "
      "The same "

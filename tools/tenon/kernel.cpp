@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "support/rng.h"
+#include "tools/tenon/tensors.h"
 
 namespace tenon::tools {
 
@@ -54,12 +55,7 @@ std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed) {
   Rng rng(seed);
   std::vector<ir::Array> inputs;
   for (const te::Input& input : dag.inputs) {
-    ir::Array array(input.tensor.dtype(), input.tensor.shape());
-    const bool is_float = input.tensor.dtype().is_float();
-    for (int64_t i = 0; i < array.elements(); ++i) {
-      array.set_double(i, is_float ? 2 * rng.unit() - 1 : static_cast<double>(rng.between(0, 1)));
-    }
-    inputs.push_back(std::move(array));
+    inputs.push_back(random_array(input.tensor.dtype(), input.tensor.shape(), rng));
   }
   return inputs;
 }

@@ -89,19 +89,25 @@ void check_readable(const std::string& path) {
 
 }  // namespace
 
-void add_import_options(CLI::App& command, ModelOptions& options) {
-  command.add_option("model,-m,--model", options.path, "ONNX file ('-': standard input)")
-      ->required()
-      ->type_name("FILE");
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
+  CLI::Option* model = command
+                           .add_option("model,-m,--model", options.path,
+                                       "ONNX file ('-': standard input) or artifact")
+                           ->required()
+                           ->type_name("FILE");
   command.add_option("--dims", options.dims, "Sizes of named dimensions, such as batch=1,seq=128")
+      ->allow_extra_args(false)
       ->type_name("NAME=N,...");
   command
       .add_option("--shape", options.shapes,
                   "Shapes of inputs, such as x:1x3x224x224 or x[1,3,224,224]")
+      ->allow_extra_args(false)
       ->type_name("NAME:SHAPE");
   command
       .add_option("--bind", options.binds, "Inputs that become constants, such as axes=@axes.npy")
+      ->allow_extra_args(false)
       ->type_name("NAME=@FILE");
+  return model;
 }
 
 void add_compile_options(CLI::App& command, ModelOptions& options) {

@@ -26,8 +26,8 @@ struct ModelOptions {
   int compile_threads = 0;
 };
 
-// The model itself (positional or -m), --dims, --shape, --bind.
-void add_import_options(CLI::App& command, ModelOptions& options);
+// The model itself (positional or -m; it is returned), --dims, --shape, --bind.
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options);
 // --target, --lock, --frozen, --no-fuse, --compile-threads.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 

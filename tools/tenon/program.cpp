@@ -35,19 +35,27 @@ schedule::State apply_trace(const std::string& file, const schedule::State& init
 
 }  // namespace
 
-void add_program_options(CLI::App& command, ProgramOptions& options) {
-  command.add_option("--te", options.te_file, "Tensor expression to work on ('-': standard input)")
-      ->required()
+void add_te_options(CLI::App& command, ProgramOptions& options) {
+  command
+      .add_option("--te", options.te_file,
+                  "A tensor expression instead of a model ('-': standard input)")
       ->type_name("FILE");
   CLI::Option* trace =
-      command.add_option("--trace", options.trace_file, "Schedule: steps as text or JSON")
+      command.add_option("--trace", options.trace_file, "Schedule of --te: steps as text or JSON")
           ->type_name("FILE");
   command
-      .add_flag("--template", options.use_template, "Schedule: the default one for this operator")
+      .add_flag("--template", options.use_template,
+                "Schedule of --te: the default one for this operator")
       ->excludes(trace);
-  command.add_option("--target", options.target, "host, x86-64-v3, aarch64, ... [key=value ...]")
-      ->capture_default_str()
-      ->type_name("TARGET");
+}
+
+Program make_program(const ProgramText& text, const target::Target& target) {
+  const auto shared = std::make_shared<const target::Target>(target);
+  const auto dag = std::make_shared<const te::ComputeDag>(te::parse(text.te, text.name));
+  const schedule::State initial(dag, shared);
+  schedule::Trace trace = schedule::parse_trace(text.trace, initial, text.name);
+  schedule::State state = apply_trace(text.name, initial, trace);
+  return {text.name, initial, std::move(trace), std::move(state)};
 }
 
 Program load_program(const ProgramOptions& options) {

@@ -17,7 +17,8 @@ struct ProgramOptions {
   std::string target = "host";
 };
 
-void add_program_options(CLI::App& command, ProgramOptions& options);
+// --te, --trace, --template.
+void add_te_options(CLI::App& command, ProgramOptions& options);
 
 struct Program {
   std::string name;  // of the tensor expression's file
@@ -28,6 +29,14 @@ struct Program {
 
 // Throws UserError for unreadable files, bad text, refused steps.
 Program load_program(const ProgramOptions& options);
+
+// The same from text, as kernels of a compiled model carry it.
+struct ProgramText {
+  std::string name;
+  std::string te;
+  std::string trace;
+};
+Program make_program(const ProgramText& text, const target::Target& target);
 
 // Throws UserError if the program does not fit its target.
 ir::Function lower_program(const Program& program, const lower::RunOptions& options = {});

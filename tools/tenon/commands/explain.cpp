@@ -12,6 +12,8 @@
 #include "tools/tenon/json.h"
 #include "tools/tenon/program.h"
 #include "tools/tenon/summary.h"
+#include "tools/tenon/tasks.h"
+#include "tools/tenon/text.h"
 
 namespace tenon::tools {
 namespace {
@@ -20,6 +22,8 @@ using backend::llvm_cpu::Emit;
 
 struct ExplainOptions {
   ProgramOptions program;
+  ModelOptions model;
+  std::string task;
   std::vector<std::string> show = {"loops", "summary"};
 };
 
@@ -102,8 +106,30 @@ Json show_section(const Program& program, const std::string& name, bool json) {
                   fmt::format("it is one of {}", kSectionNames));
 }
 
-int explain(const ExplainOptions& options, const Console& console) {
-  const Program program = load_program(options.program);
+Json list_json(const TaskList& list) {
+  Json tasks = Json::array();
+  for (const TaskText& t : list.tasks) {
+    tasks.push_back({{"kernel", t.kernel},
+                     {"task", t.task},
+                     {"origin", t.origin},
+                     {"calls", t.calls},
+                     {"flops", t.flops},
+                     {"nodes", t.nodes}});
+  }
+  return {{"schema", "tenon.explain/1"}, {"model", list.model}, {"tasks", tasks}};
+}
+
+std::string list_text(const TaskList& list) {
+  std::string text = fmt::format("{:<24} {:<16}  {:>5}  {:>9}  {:<22} {}\n", "kernel", "task",
+                                 "calls", "MFLOP", "schedule", "first node of the model");
+  for (const TaskText& t : list.tasks) {
+    text += fmt::format("{:<24} {:<16}  {:>5}  {:>9.2f}  {:<22} {}\n", t.kernel, t.task, t.calls,
+                        t.flops * 1e-6, t.origin, t.nodes.empty() ? "" : t.nodes.front());
+  }
+  return text;
+}
+
+int explain_program(const Program& program, const ExplainOptions& options, const Console& console) {
   Json sections = Json::object();
   for (const std::string& name : options.show) {
     sections[name] = show_section(program, name, console.json());
@@ -125,15 +151,40 @@ int explain(const ExplainOptions& options, const Console& console) {
   return kExitOk;
 }
 
+int explain(ExplainOptions& options, const Console& console) {
+  const bool te = !options.program.te_file.empty();
+  if (te == !options.model.path.empty()) {
+    throw UserError("give either a model (or an artifact) or --te",
+                    "tenon explain -h shows its use");
+  }
+  if (te) {
+    options.program.target = options.model.target;
+    return explain_program(load_program(options.program), options, console);
+  }
+  const TaskList list = load_tasks(options.model, console);
+  if (options.task.empty()) {
+    console.answer(console.json() ? tools::to_text(list_json(list)) : list_text(list));
+    return kExitOk;
+  }
+  const TaskText& task = find_task(list, options.task);
+  return explain_program(make_program({task.kernel, task.te, task.trace}, list.target), options,
+                         console);
+}
+
 }  // namespace
 
 Run add_explain(CLI::App& command, Console& console) {
   const auto options = std::make_shared<ExplainOptions>();
-  add_program_options(command, options->program);
+  add_import_options(command, options->model)->required(false);
+  command
+      .add_option("--task", options->task, "Kernel, task or node of the model (default: list them)")
+      ->type_name("NAME");
   command.add_option("--show", options->show, fmt::format("Any of {}", kSectionNames))
       ->delimiter(',')
       ->type_name("WHAT,...")
       ->capture_default_str();
+  add_compile_options(command, options->model);
+  add_te_options(command, options->program);
   return [options, &console] { return explain(*options, console); };
 }
 

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands on whole models, as a user sees them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "files/array_files.h"
+#include "files/file.h"
+#include "tools/tenon_command.h"
+#include "zoo/model_builder.h"
+
+namespace tenon::testing {
+namespace {
+
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+Json parse_answer(const Outcome& o, const std::string& schema) {
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  const Json answer = Json::parse(o.out);
+  EXPECT_EQ(answer["schema"], schema);
+  return answer;
+}
+
+// A small network with convolutions, a model that has an operator nobody knows, and a compiled artifact.
+class Models : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    fs::remove_all(dir());
+    fs::create_directories(dir());
+    ASSERT_EQ(tenon({"zoo", "write", "dqn", "-o", model()}).exit_code, 0);
+    const Outcome o = tenon({"compile", model(), "-o", artifact(), "--json"});
+    parse_answer(o, "tenon.compile/1");
+    zoo::ModelBuilder m("odd", 13, 1);
+    const zoo::Tensor x = m.input("x", zoo::Element::kFloat, {2, 3});
+    const zoo::Tensor y = m.node("Frobnicate", "first", {x}, {2, 3});
+    m.output(m.node("Grumble", "second", {m.node("Relu", "between", {y}, {2, 3})}, {2, 3}), "y");
+    files::write_file(odd(), m.bytes());
+  }
+  static std::string dir() { return ::testing::TempDir() + "tenon_models"; }
+  static std::string in_dir(const std::string& name) { return dir() + "/" + name; }
+  static std::string model() { return in_dir("dqn.onnx"); }
+  static std::string artifact() { return in_dir("dqn"); }
+  static std::string odd() { return in_dir("odd.onnx"); }
+};
+
+TEST_F(Models, CheckDescribesTheModel) {
+  const Json answer = parse_answer(tenon({"check", model(), "--json"}), "tenon.check/1");
+  EXPECT_EQ(answer["ok"], true);
+  EXPECT_EQ(answer["opset"], 13);
+  EXPECT_EQ(answer["ops"]["Conv"], 3);
+  EXPECT_EQ(answer["parameters"], 1693362);
+  EXPECT_EQ(answer["inputs"][0]["shape"], Json({1, 4, 84, 84}));
+  const Outcome text = tenon({"check", model()});
+  EXPECT_TRUE(contains(text.out, "output   q_values: f32 1x18")) << text.out;
+  EXPECT_EQ(text.err, "");
+}
+
+TEST_F(Models, CheckListsEveryNodeThatCannotBeImported) {
+  const Outcome json = tenon({"check", odd(), "--json"});
+  EXPECT_EQ(json.exit_code, 3);
+  const Json answer = Json::parse(json.out);
+  EXPECT_EQ(answer["ok"], false);
+  ASSERT_EQ(answer["problems"].size(), 2U) << json.out;
+  EXPECT_EQ(answer["problems"][0]["op"], "Frobnicate");
+  EXPECT_EQ(answer["problems"][1]["node"], "second/Grumble");
+  const Outcome text = tenon({"compile", odd(), "-o", in_dir("never")});
+  EXPECT_EQ(text.exit_code, 3);
+  EXPECT_EQ(text.out, "");
+  EXPECT_TRUE(contains(text.err, "Frobnicate") && contains(text.err, "Grumble")) << text.err;
+  EXPECT_FALSE(fs::exists(in_dir("never")));
+}
+
+TEST_F(Models, BadModelsEndInThree) {
+  const std::string bytes = files::read_file(model());
+  files::write_file(in_dir("cut.onnx"), bytes.substr(0, bytes.size() / 2));
+  files::write_file(in_dir("text.onnx"), "this is no model");
+  for (const char* name : {"cut.onnx", "text.onnx"}) {
+    for (const char* command : {"check", "compile", "run"}) {
+      expect_error(tenon({command, in_dir(name)}), 3, name);
+    }
+  }
+}
+
+TEST_F(Models, BadOptionsEndInTwo) {
+  const struct {
+    Args args;
+    const char* message;
+  } rows[] = {
+      {{"check", "no/such.onnx"}, "no/such.onnx: there is no such file"},
+      {{"check"}, "model"},
+      {{"check", model(), "--dims", "batch"}, "NAME=N expected"},
+      {{"check", model(), "--shape", "x:1xq"}, "'q' is no size"},
+      {{"check", model(), "--bind", "x"}, "NAME=@FILE.npy expected"},
+      {{"compile", model(), "--target", "z80"}, "there is no target 'z80'"},
+      {{"compile", model(), "--emit", "so,exe"}, "exe"},
+      {{"compile", model(), "--name", "no name"}, "is no C identifier"},
+      {{"compile", model(), "--lock", "no/such.lock"}, "no/such.lock"},
+      {{"run", model(), "--target", "aarch64"}, "does not run on this machine"},
+      {{"run", artifact(), "--inputs", "frame=@x.npy"}, "did you mean 'frames'?"},
+      {{"run", artifact(), "--inputs", "seed:x"}, "seed:N expected"},
+      {{"run", artifact(), "--inputs", "frames=@no.npy"}, "no.npy: cannot be read"},
+      {{"run", dir()}, ""},
+      {{"bench"}, "give either a model (or an artifact) or --te"},
+      {{"bench", artifact(), "--percentiles", "50,101"}, "101 is not between 0 and 100"},
+      {{"bench", artifact(), "--threads", "1,x"}, "'x' is no number"},
+      {{"compare", artifact()}, "an artifact alone has no reference"},
+      {{"compare", artifact(), "--bisect"}, "--bisect needs the ONNX model"},
+      {{"compare", model(), "--rtol", "-1"}, "--rtol"},
+      {{"compare", model(), artifact(), "--reference", "cmd:false"},
+       "the reference command failed with code 1"},
+      {{"compare", model(), artifact(), "--reference", "cmd:true"}, "wrote no "},
+      {{"profile", artifact(), "--sort", "luck"}, "--sort"},
+      {{"explain", artifact(), "--task", "conv1/Cnov"}, "did you mean 'conv1/Conv', "},
+  };
+  for (const auto& row : rows) {
+    expect_user_error(tenon(row.args), row.message);
+  }
+}
+
+TEST_F(Models, CompileWritesAnArtifactThatALockFileRepeats) {
+  for (const char* name : {"libdqn.so", "dqn.h", "dqn.json", "dqn.lock", "dqn.weights"}) {
+    EXPECT_TRUE(fs::exists(artifact() + "/" + name)) << name;
+  }
+  const std::string again = in_dir("again");
+  const Outcome o = tenon({"compile", model(), "-o", again, "--lock", artifact(), "--frozen"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  for (const auto& entry : fs::directory_iterator(artifact())) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_EQ(files::read_file(entry.path().string()), files::read_file(again + "/" + name))
+        << name;
+  }
+  ASSERT_EQ(
+      tenon({"zoo", "write", "bert_tiny", "--tokens", "8", "-o", in_dir("bert.onnx")}).exit_code,
+      0);
+  expect_error(
+      tenon({"compile", in_dir("bert.onnx"), "-o", in_dir("b"), "--lock", artifact(), "--frozen"}),
+      8, "no schedule for task");
+}
+
+TEST_F(Models, CompilesForAnotherMachine) {
+  const Outcome o = tenon(
+      {"compile", model(), "-o", in_dir("arm"), "--target", "aarch64", "--emit", "so,a,h,asm"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_TRUE(fs::exists(in_dir("arm/libdqn.a")));
+#if defined(__x86_64__)
+  EXPECT_EQ(tenon({"run", in_dir("arm")}).exit_code, 2);
+#endif
+}
+
+TEST_F(Models, RunReadsAndWritesArrays) {
+  const Outcome first =
+      tenon({"run", artifact(), "--inputs", "seed:7", "--outputs", in_dir("a.npz"), "--json"});
+  const Json answer = parse_answer(first, "tenon.run/1");
+  EXPECT_EQ(answer["outputs"][0]["shape"], Json({1, 18}));
+  EXPECT_EQ(answer["outputs"][0]["not_finite"], 0);
+  EXPECT_EQ(tenon({"run", model(), "--inputs", "seed:7", "--outputs", in_dir("b.npy")}).exit_code,
+            0);
+  EXPECT_EQ(
+      tenon({"run", artifact(), "--inputs", "seed:7", "--outputs", in_dir("c.bin")}).exit_code, 0);
+  EXPECT_EQ(
+      tenon({"run", artifact(), "--inputs", "seed:7", "--outputs", in_dir("d") + "/"}).exit_code,
+      0);
+  const files::NamedArrays named = files::read_npz(in_dir("a.npz"));
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(named[0].name, "q_values");
+  const std::string bytes(reinterpret_cast<const char*>(named[0].array.data()), 72);
+  EXPECT_EQ(files::read_file(in_dir("c.bin")), bytes);
+  for (const char* name : {"b.npy", "d/q_values.npy"}) {
+    const ir::Array other = files::read_npy(in_dir(name));
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(other.data()), 72), bytes) << name;
+  }
+  const Outcome raw = tenon({"run", artifact(), "--inputs", "seed:7", "--outputs", "-"});
+  EXPECT_EQ(raw.out, files::read_file(in_dir("a.npz")))
+      << "'-' puts the archive on stdout and nothing else";
+}
+
+TEST_F(Models, RunTakesInputsFromEveryKindOfFile) {
+  ir::Array x(ir::kF32, {1, 4, 84, 84});
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    x.set_double(i, static_cast<double>(i % 17) / 17);
+  }
+  files::write_npy(in_dir("x.npy"), x);
+  files::write_raw(in_dir("x.raw"), x);
+  files::write_npz(in_dir("x.npz"), {{"frames", x}}, files::Compression::kDeflated);
+  std::string expected;
+  for (const std::string& spec :
+       {"frames=@" + in_dir("x.npy"), in_dir("x.npy"), "@" + in_dir("x.npz"), in_dir("x.npz"),
+        "frames=@" + in_dir("x.raw")}) {
+    const Outcome o = tenon({"run", "--inputs", spec, artifact()});
+    EXPECT_EQ(o.exit_code, 0) << spec << o.err;
+    expected = expected.empty() ? o.out : expected;
+    EXPECT_EQ(o.out, expected) << spec;
+  }
+  files::write_npy(in_dir("wrong.npy"), ir::Array(ir::kF32, {1, 4, 84, 83}));
+  expect_user_error(tenon({"run", artifact(), "--inputs", in_dir("wrong.npy")}),
+                    "'frames' is f32 1x4x84x84, the file has f32 1x4x84x83");
+}
+
+TEST_F(Models, BenchGivesLatencies) {
+  const Args quick = {"--duration", "0", "--warmup", "0", "--iterations", "20"};
+  Args args = {"bench", artifact(), "--threads", "1", "--percentiles", "50,99.9", "--json"};
+  args.insert(args.end(), quick.begin(), quick.end());
+  const Json one = parse_answer(tenon(args), "tenon.bench/1");
+  EXPECT_EQ(one["runs"], 20);
+  EXPECT_EQ(one["threads"], 1);
+  const Json& l = one["latency_ms"];
+  EXPECT_GT(l["min"].get<double>(), 0);
+  EXPECT_LE(l["min"], l["p50"]);
+  EXPECT_LE(l["p50"], l["p99.9"]);
+  EXPECT_LE(l["p99.9"], l["max"]);
+  EXPECT_GE(one["ci95_p50_ms"].get<double>(), 0);
+  args[3] = "1,2";
+  const Json two = parse_answer(tenon(args), "tenon.bench/1");
+  ASSERT_EQ(two["rows"].size(), 2U);
+  EXPECT_EQ(two["rows"][1]["threads"], 2);
+  args = {"bench", model(), "--cold-cache"};
+  args.insert(args.end(), quick.begin(), quick.end());
+  const Outcome text = tenon(args);
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "latency  mean ") && contains(text.out, "ci95(p50)")) << text.out;
+}
+
+TEST_F(Models, CompareAgainstTheOracles) {
+  for (const char* oracle : {"interp", "plain", "auto"}) {
+    const Json answer =
+        parse_answer(tenon({"compare", model(), artifact(), "--reference", oracle, "--json"}),
+                     "tenon.compare/1");
+    EXPECT_EQ(answer["passes"], true) << oracle;
+    EXPECT_LT(answer["outputs"][0]["max_abs"].get<double>(), 1e-5) << oracle;
+  }
+  EXPECT_EQ(tenon({"compare", model(), "--inputs", "seed:3"}).exit_code, 0);
+  EXPECT_EQ(tenon({"compare", artifact(), artifact(), "--rtol", "0", "--atol", "0"}).exit_code, 0);
+}
+
+TEST_F(Models, CompareAgainstRecordedOutputs) {
+  const std::string good = in_dir("good.npz");
+  ASSERT_EQ(tenon({"run", artifact(), "--inputs", "seed:5", "--outputs", good}).exit_code, 0);
+  EXPECT_EQ(tenon({"compare", artifact(), "--inputs", "seed:5", "--reference", good}).exit_code, 0);
+  EXPECT_EQ(
+      tenon({"compare", artifact(), "--inputs", "seed:5", "--reference", "file:" + good}).exit_code,
+      0);
+  const std::string copy = "cmd:cp " + good;
+  EXPECT_EQ(tenon({"compare", artifact(), "--inputs", "seed:5", "--reference", copy + " {outputs}"})
+                .exit_code,
+            0);
+  files::NamedArrays arrays = files::read_npz(good);
+  const double was = arrays[0].array.get_double(11);
+  arrays[0].array.set_double(11, was + 0.5);
+  files::write_npz(in_dir("bad.npz"), arrays, files::Compression::kStored);
+  const Outcome o = tenon(
+      {"compare", artifact(), "--inputs", "seed:5", "--reference", in_dir("bad.npz"), "--json"});
+  EXPECT_EQ(o.exit_code, 4) << o.err;
+  const Json output = Json::parse(o.out)["outputs"][0];
+  EXPECT_EQ(output["failing"], 1);
+  EXPECT_NEAR(output["max_abs"].get<double>(), 0.5, 1e-6);
+  const std::string atol = std::to_string(output["passing_atol"].get<double>() + 1e-5);
+  const Args looser = {"compare",     artifact(),        "--inputs", "seed:5",
+                       "--reference", in_dir("bad.npz"), "--atol",   atol};
+  EXPECT_EQ(tenon(looser).exit_code, 0) << "the tolerance that was said to pass passes";
+}
+
+// Rounding makes the first convolution differ when nothing at all is tolerated.
+TEST_F(Models, BisectNamesTheFirstNodeThatDiffers) {
+  const Outcome o =
+      tenon({"compare", model(), artifact(), "--rtol", "0", "--atol", "0", "--bisect", "--json"});
+  EXPECT_EQ(o.exit_code, 4) << o.err;
+  const Json answer = Json::parse(o.out);
+  EXPECT_EQ(answer["bisect"]["node"], "conv1/Conv") << o.out;
+  EXPECT_GE(answer["bisect"]["steps"].get<int>(), 3);
+  EXPECT_LE(answer["bisect"]["steps"].get<int>(), 6);
+}
+
+TEST_F(Models, ProfileNamesNodes) {
+  const std::string trace = in_dir("trace.json");
+  const Outcome o =
+      tenon({"profile", artifact(), "--threads", "1", "--runs", "3", "--trace", trace, "--json"});
+  const Json answer = parse_answer(o, "tenon.profile/1");
+  double share = 0;
+  bool found = false;
+  for (const Json& row : answer["rows"]) {
+    share += row["share"].get<double>();
+    EXPECT_GT(row["time_ms"].get<double>(), 0);
+    for (const Json& node : row["nodes"]) {
+      found |= node == "conv2/Conv";
+    }
+  }
+  EXPECT_NEAR(share, 1, 1e-9);
+  EXPECT_TRUE(found) << o.out;
+  EXPECT_GT(answer["ceilings"]["gflops_per_s"].get<double>(), 0);
+  const Json events = Json::parse(files::read_file(trace))["traceEvents"];
+  EXPECT_EQ(events.size(), answer["rows"].size() + 1);
+  const Outcome text =
+      tenon({"profile", artifact(), "--runs", "2", "--group", "kernel", "--top", "2", "-q"});
+  EXPECT_TRUE(contains(text.out, "% of the roofline")) << text.out;
+  EXPECT_EQ(text.err, "");
+}
+
+TEST_F(Models, ExplainShowsTasks) {
+  const Json list = parse_answer(tenon({"explain", artifact(), "--json"}), "tenon.explain/1");
+  EXPECT_GE(list["tasks"].size(), 5U);
+  for (const std::string& source : {artifact(), model()}) {
+    const Outcome o =
+        tenon({"explain", source, "--task", "conv2/Conv", "--show", "te,trace,summary", "--json"});
+    const Json answer = parse_answer(o, "tenon.explain/1");
+    EXPECT_GT(answer["sections"]["summary"]["code"]["multiply_adds"].get<int>(), 0);
+    EXPECT_TRUE(contains(answer["sections"]["te"], "sum(")) << o.out;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::testing

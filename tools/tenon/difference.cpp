@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/difference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tenon::tools {
+namespace {
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+double distance(double got, double reference) {
+  if (got == reference || (std::isnan(got) && std::isnan(reference))) {
+    return 0;
+  }
+  const double d = std::abs(got - reference);
+  return std::isnan(d) ? kInfinite : d;
+}
+
+}  // namespace
+
+Tolerance tolerance_of(ir::DType dtype, std::optional<double> rtol, std::optional<double> atol) {
+  if (dtype.is_float()) {
+    return {rtol.value_or(1e-3), atol};
+  }
+  return {rtol.value_or(0), atol.value_or(0)};
+}
+
+Difference differ(const ir::Array& got, const ir::Array& reference, const Tolerance& tolerance) {
+  TENON_CHECK(got.dtype() == reference.dtype() && got.shape() == reference.shape());
+  Difference d;
+  d.elements = reference.elements();
+  for (int64_t i = 0; i < d.elements; ++i) {
+    const double r = std::abs(reference.get_double(i));
+    d.largest = std::isfinite(r) ? std::max(d.largest, r) : d.largest;
+  }
+  d.rtol = tolerance.rtol;
+  d.atol = tolerance.atol_for(d.largest);
+  for (int64_t i = 0; i < d.elements; ++i) {
+    const double r = reference.get_double(i);
+    const double apart = distance(got.get_double(i), r);
+    const double scale = std::isfinite(r) ? std::abs(r) : 0;
+    d.failing += apart > d.atol + d.rtol * scale ? 1 : 0;
+    if (apart > 0) {
+      d.passing_rtol = std::max(d.passing_rtol, scale > 0 ? apart / scale : kInfinite);
+    }
+    if (apart > d.max_abs) {
+      d.max_abs = apart;
+      d.worst = i;
+      d.worst_got = got.get_double(i);
+      d.worst_reference = r;
+    }
+  }
+  d.passing_atol = d.max_abs;
+  return d;
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far two arrays are apart, and the smallest tolerance under which they are equal.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/interp.h"
+
+namespace tenon::tools {
+
+// An element passes if |got - reference| <= atol + rtol * |reference|. NaN equals NaN, an infinity equals itself.
+struct Tolerance {
+  double rtol = 1e-3;
+  std::optional<double> atol;  // nothing: 1e-4 of the reference's largest value
+
+  double atol_for(double largest) const { return atol.value_or(1e-4 * largest); }
+};
+// Integers and bools are equal or not, unless a tolerance is asked for.
+Tolerance tolerance_of(ir::DType dtype, std::optional<double> rtol, std::optional<double> atol);
+
+struct Difference {
+  double largest = 0;  // |reference|, finite ones
+  double max_abs =
+      0;  // |got - reference|; infinite if one is NaN or infinite and the other is not so
+  double rtol = 0, atol = 0;  // as used
+  int64_t failing = 0;        // elements
+  int64_t elements = 0;
+  int64_t worst = 0;  // index of max_abs
+  double worst_got = 0, worst_reference = 0;
+  // Each alone, with the other 0: what would just pass. Infinite: nothing would.
+  double passing_atol = 0, passing_rtol = 0;
+
+  bool passes() const { return failing == 0; }
+};
+
+// Both of the same type and shape.
+Difference differ(const ir::Array& got, const ir::Array& reference, const Tolerance& tolerance);
+
+}  // namespace tenon::tools

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/reference.h"
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "artifact/model.h"
+#include "artifact/write.h"
+#include "compile/compile.h"
+#include "compile/lock.h"
+#include "graph/define.h"
+#include "tools/tenon/model_source.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr double kInterpretedFlops = 1e8;
+
+}  // namespace
+
+Oracle choose_oracle(const graph::Graph& g) {
+  double flops = 0;
+  for (const graph::Node& node : g.nodes) {
+    flops += te::flops(graph::define(g, node));
+  }
+  return flops <= kInterpretedFlops ? Oracle::kInterpreter : Oracle::kPlain;
+}
+
+const char* to_string(Oracle oracle) { return oracle == Oracle::kInterpreter ? "interp" : "plain"; }
+
+std::vector<ir::Array> run_oracle(Oracle oracle, const graph::Graph& g,
+                                  const std::vector<ir::Array>& inputs) {
+  if (oracle == Oracle::kInterpreter) {
+    return graph::evaluate(g, inputs);
+  }
+  RunGraphOptions options;
+  options.plain = true;
+  return run_graph(g, inputs, options);
+}
+
+std::vector<ir::Array> run_graph(graph::Graph g, const std::vector<ir::Array>& inputs,
+                                 const RunGraphOptions& options) {
+  compile::Options how;
+  how.target = target::parse_target(options.target);
+  how.optimize = how.schedule = !options.plain;
+  how.fuse = !options.plain && options.fuse;
+  if (!options.lock.empty() && !options.plain) {
+    how.schedules = compile::read_lock(options.lock);
+  }
+  const TemporaryFolder folder;
+  const std::string where = folder.path() + "/part";
+  artifact::write(compile::compile(std::move(g), "part", how),
+                  {.directory = where, .outputs = {}, .threads = 0});
+  artifact::Session session(artifact::Model::load(where), options.threads);
+  return session.run(inputs);
+}
+
+graph::Graph prefix(const graph::Graph& g, size_t node) {
+  graph::Graph part = g;
+  part.outputs = part.nodes[node].outputs;
+  part.compact();
+  return part;
+}
+
+void run_reference_command(const std::string& command, const std::string& inputs,
+                           const std::string& outputs) {
+  std::string line = command;
+  bool named = false;
+  for (const auto& [hole, file] : {std::pair{"{inputs}", &inputs}, {"{outputs}", &outputs}}) {
+    for (size_t at = line.find(hole); at != std::string::npos; at = line.find(hole)) {
+      line.replace(at, std::string_view(hole).size(), *file);
+      named = true;
+    }
+  }
+  if (!named) {
+    line += " " + inputs + " " + outputs;
+  }
+  // Its stdout must not mix with the answer.
+  const int status = std::system(("( " + line + " ) 1>&2").c_str());
+  if (status != 0) {
+    throw UserError(fmt::format("the reference command failed with code {}: {}",
+                                WIFEXITED(status) ? WEXITSTATUS(status) : -1, command));
+  }
+  if (!std::filesystem::exists(outputs)) {
+    throw UserError(fmt::format("the reference command wrote no {}", outputs),
+                    "it is given the names of two .npz files: inputs to read and outputs to write");
+  }
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/tensors.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "onnx/import.h"
+#include "support/nearest.h"
+#include "tools/tenon/text.h"
+
+namespace tenon::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using artifact::TensorInfo;
+
+std::string type_text(ir::DType dtype, const std::vector<int64_t>& shape) {
+  return fmt::format("{} {}", ir::to_string(dtype), shape_text(shape));
+}
+
+void check_fits(const std::string& file, const TensorInfo& tensor, const ir::Array& array) {
+  if (array.dtype() != tensor.dtype || array.shape() != tensor.shape) {
+    throw UserError(file, 0, 0,
+                    fmt::format("'{}' is {}, the file has {}", tensor.name,
+                                type_text(tensor.dtype, tensor.shape),
+                                type_text(array.dtype(), array.shape())));
+  }
+}
+
+ir::Array read_tensor(const std::string& file, const TensorInfo& tensor) {
+  ir::Array array = file.ends_with(".npy")  ? files::read_npy(file)
+                    : file.ends_with(".pb") ? onnx::read_tensor_file(file)
+                                            : files::read_raw(file, tensor.dtype, tensor.shape);
+  check_fits(file, tensor, array);
+  return array;
+}
+
+class InputLoader {
+ public:
+  explicit InputLoader(const std::vector<TensorInfo>& tensors)
+      : tensors_(tensors), arrays_(tensors.size()) {}
+
+  void add(const std::string& spec) {
+    constexpr std::string_view kSeed = "seed:";
+    const size_t at = spec.find("=@");
+    if (spec.starts_with(kSeed)) {
+      seed_ = parse_seed(spec.substr(kSeed.size()), spec);
+    } else if (at != std::string::npos) {
+      const size_t i = index_of(spec.substr(0, at), spec);
+      arrays_[i] = read_tensor(spec.substr(at + 2), tensors_[i]);
+    } else {
+      add_file(spec.starts_with("@") ? spec.substr(1) : spec);
+    }
+  }
+
+  std::vector<ir::Array> finish() {
+    Rng rng(seed_);
+    std::vector<ir::Array> all;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      // Drawn for every tensor, so that giving one does not change the others.
+      ir::Array drawn = random_array(tensors_[i].dtype, tensors_[i].shape, rng);
+      all.push_back(arrays_[i] ? std::move(*arrays_[i]) : std::move(drawn));
+    }
+    return all;
+  }
+
+ private:
+  static uint64_t parse_seed(const std::string& text, const std::string& spec) {
+    uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+    if (error != std::errc() || end != text.data() + text.size()) {
+      throw UserError(fmt::format("--inputs {}: seed:N expected", spec));
+    }
+    return seed;
+  }
+
+  size_t index_of(const std::string& name, const std::string& place) const {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      if (tensors_[i].name == name) {
+        return i;
+      }
+      names.push_back(tensors_[i].name);
+    }
+    throw UserError(fmt::format("{}: the model has no input '{}'", place, name),
+                    did_you_mean(name, names, fmt::format("inputs: {}", fmt::join(names, ", "))));
+  }
+
+  void add_file(const std::string& file) {
+    if (fs::is_directory(file)) {
+      for (size_t i = 0; i < tensors_.size(); ++i) {
+        const std::string one = fmt::format("{}/input_{}.pb", file, i);
+        if (fs::exists(one)) {
+          arrays_[i] = read_tensor(one, tensors_[i]);
+        }
+      }
+    } else if (file.ends_with(".npz")) {
+      for (files::NamedArray& named : files::read_npz(file)) {
+        const size_t i = index_of(named.name, file);
+        check_fits(file, tensors_[i], named.array);
+        arrays_[i] = std::move(named.array);
+      }
+    } else if (tensors_.size() == 1) {
+      arrays_[0] = read_tensor(file, tensors_[0]);
+    } else {
+      throw UserError(
+          fmt::format("--inputs {}: which of the {} inputs is it?", file, tensors_.size()),
+          "NAME=@FILE, an .npz, a folder, or seed:N");
+    }
+  }
+
+  const std::vector<TensorInfo>& tensors_;
+  std::vector<std::optional<ir::Array>> arrays_;
+  uint64_t seed_ = 1;
+};
+
+// A name from a model as a file name.
+std::string file_name(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
+}  // namespace
+
+void add_input_options(CLI::App& command, std::vector<std::string>& specs) {
+  command
+      .add_option("--inputs", specs,
+                  "NAME=@FILE.npy, FILE.npz, a folder with input_N.pb, or seed:N; what is not "
+                  "given is random")
+      ->allow_extra_args(false)
+      ->type_name("SPEC");
+}
+
+std::vector<ir::Array> load_inputs(const std::vector<std::string>& specs,
+                                   const std::vector<TensorInfo>& tensors) {
+  InputLoader loader(tensors);
+  for (const std::string& spec : specs) {
+    loader.add(spec);
+  }
+  return loader.finish();
+}
+
+std::vector<ir::Array> load_outputs(const std::string& path,
+                                    const std::vector<TensorInfo>& tensors) {
+  std::vector<ir::Array> arrays;
+  if (fs::is_directory(path)) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      arrays.push_back(read_tensor(fmt::format("{}/output_{}.pb", path, i), tensors[i]));
+    }
+    return arrays;
+  }
+  if (!path.ends_with(".npz")) {
+    if (tensors.size() != 1) {
+      throw UserError(path, 0, 0, fmt::format("the model has {} outputs", tensors.size()),
+                      "an .npz or a folder can hold them");
+    }
+    return {read_tensor(path, tensors[0])};
+  }
+  const files::NamedArrays named = files::read_npz(path);
+  const bool by_name = std::any_of(tensors.begin(), tensors.end(), [&](const TensorInfo& t) {
+    return files::find_array(named, t.name) != nullptr;
+  });
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const ir::Array* array = by_name            ? files::find_array(named, tensors[i].name)
+                             : i < named.size() ? &named[i].array
+                                                : nullptr;
+    if (array == nullptr) {
+      throw UserError(path, 0, 0, fmt::format("there is no output '{}' in it", tensors[i].name));
+    }
+    check_fits(path, tensors[i], *array);
+    arrays.push_back(*array);
+  }
+  return arrays;
+}
+
+void save_outputs(const std::string& path, const std::vector<TensorInfo>& tensors,
+                  const std::vector<ir::Array>& arrays) {
+  if (path == "-" || path.ends_with(".npz")) {
+    files::NamedArrays named;
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      named.push_back({tensors[i].name, arrays[i]});
+    }
+    files::write_npz(path, named, files::Compression::kStored);
+    return;
+  }
+  if (path.ends_with("/") || fs::is_directory(path)) {
+    fs::create_directories(path);
+    for (size_t i = 0; i < arrays.size(); ++i) {
+      files::write_npy((fs::path(path) / (file_name(tensors[i].name) + ".npy")).string(),
+                       arrays[i]);
+    }
+    return;
+  }
+  if (arrays.size() != 1) {
+    throw UserError(path, 0, 0, fmt::format("the model has {} outputs", arrays.size()),
+                    "an .npz or a folder can hold them");
+  }
+  if (path.ends_with(".npy")) {
+    files::write_npy(path, arrays[0]);
+  } else {
+    files::write_raw(path, arrays[0]);
+  }
+}
+
+ir::Array random_array(ir::DType dtype, const std::vector<int64_t>& shape, Rng& rng) {
+  ir::Array array(dtype, shape);
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    array.set_double(
+        i, dtype.is_float() ? 2 * rng.unit() - 1 : static_cast<double>(rng.between(0, 1)));
+  }
+  return array;
+}
+
+Statistics statistics(const ir::Array& array) {
+  Statistics s;
+  s.min = std::numeric_limits<double>::infinity();
+  s.max = -s.min;
+  int64_t finite = 0;
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    const double v = array.get_double(i);
+    if (!std::isfinite(v)) {
+      ++s.not_finite;
+      continue;
+    }
+    ++finite;
+    s.mean += (v - s.mean) / static_cast<double>(finite);
+    s.min = std::min(s.min, v);
+    s.max = std::max(s.max, v);
+  }
+  return finite == 0 ? Statistics{0, 0, 0, s.not_finite} : s;
+}
+
+}  // namespace tenon::tools
