@@ -83,7 +83,7 @@ Interval of_reduce(const ir::VectorReduce& e, const Context& ctx) {
     case BinaryOp::kMax:
       return lane;
     case BinaryOp::kAdd:
-      return lane * e.value.dtype().lanes;
+      return lane * e.group();
     default:
       return {};
   }

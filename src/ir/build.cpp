@@ -340,12 +340,14 @@ Expr broadcast(Expr v, int lanes) {
   return Expr(new Broadcast(std::move(v), lanes));
 }
 
-Expr vector_reduce(BinaryOp op, Expr v) {
+Expr vector_reduce(BinaryOp op, Expr v, int lanes) {
   check_operands(op, v.dtype(), v.dtype());
   TENON_CHECK(op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin ||
               op == BinaryOp::kMax || op == BinaryOp::kAnd || op == BinaryOp::kOr)
       << "vector_reduce by " << label(op);
-  return v.dtype().is_vector() ? Expr(new VectorReduce(op, std::move(v))) : v;
+  TENON_CHECK(lanes >= 1 && v.dtype().lanes % lanes == 0)
+      << to_string(v.dtype()) << " in " << lanes << " groups";
+  return v.dtype().lanes == lanes ? v : Expr(new VectorReduce(op, std::move(v), lanes));
 }
 
 Stmt store(const Buffer& b, std::vector<Expr> indices, Expr value, Expr predicate) {

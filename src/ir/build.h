@@ -48,7 +48,8 @@ Expr call(Intrinsic fn, std::vector<Expr> args);
 Expr load(const Buffer& b, std::vector<Expr> indices, Expr predicate = Expr());
 Expr ramp(Expr base, Expr stride, int lanes);  // returns base when lanes == 1
 Expr broadcast(Expr v, int lanes);             // returns v when lanes == 1
-Expr vector_reduce(BinaryOp op, Expr v);
+// Into `lanes` groups of neighbours; returns v when each has one lane.
+Expr vector_reduce(BinaryOp op, Expr v, int lanes = 1);
 
 Stmt store(const Buffer& b, std::vector<Expr> indices, Expr value, Expr predicate = Expr());
 Stmt make_for(const Var& v, Expr min, Expr extent, ForKind kind, Stmt body,

@@ -182,14 +182,20 @@ struct Splat : Evaluator {  // Broadcast
 struct Reduction : Evaluator {
   BinaryOp op;
   DType type;
-  int lanes;
+  int group;
+  int step;  // from one result lane to the next; a scalar is asked for in any lane
   EvaluatorRef value;
-  Reduction(BinaryOp o, DType t, int n, EvaluatorRef v)
-      : op(o), type(t), lanes(n), value(std::move(v)) {}
-  Scalar eval(const Thread& t, int) const override {
-    Scalar total = value->eval(t, 0);
-    for (int lane = 1; lane < lanes; ++lane) {
-      const Scalar v = value->eval(t, lane);
+  Reduction(const VectorReduce& n, EvaluatorRef v)
+      : op(n.op),
+        type(n.dtype.scalar()),
+        group(n.group()),
+        step(n.dtype.is_vector() ? group : 0),
+        value(std::move(v)) {}
+  Scalar eval(const Thread& t, int lane) const override {
+    const int first = lane * step;
+    Scalar total = value->eval(t, first);
+    for (int i = 1; i < group; ++i) {
+      const Scalar v = value->eval(t, first + i);
       total = type.is_float() ? of_float(apply_float(op, type, total.f, v.f))
                               : of_int(checked_int(op, type, total.i, v.i));
     }
@@ -270,7 +276,7 @@ EvaluatorRef compile(const Expr& e, const Slots& slots) {
       return std::make_unique<Splat>(sub(e.as<Broadcast>()->value));
     case ExprKind::kVectorReduce: {
       const auto* n = e.as<VectorReduce>();
-      return std::make_unique<Reduction>(n->op, type, n->value.dtype().lanes, sub(n->value));
+      return std::make_unique<Reduction>(*n, sub(n->value));
     }
   }
   TENON_CHECK(false) << "unknown expression";

@@ -11,7 +11,7 @@
 // - f16 and bf16 arithmetic is done in f32 and rounded after each operation; conversions between them
 //   and integers or f64 go by way of f32 too.
 // - A backend may contract a*b+c into one fused multiply-add and nothing else; sums keep their order,
-//   except inside VectorReduce, whose order is free.
+//   except inside VectorReduce and where a VectorReduce by kAdd is added to something: there it is free.
 // - kMin and kMax of floats: if either side is NaN the result is unspecified (either operand).
 // - Distinct buffers never overlap. A Load or Store outside its buffer is a bug.
 // - A parallel or thread-bound loop's iterations touch no element that another one writes, except
@@ -272,13 +272,15 @@ struct Broadcast : ExprNode {
       : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
 };
 
-// All lanes of `value` combined into a scalar by kAdd, kMul, kMin, kMax, kAnd or kOr, in any order.
+// Neighbouring lanes of `value` combined by kAdd, kMul, kMin, kMax, kAnd or kOr, in any order, in as many groups of
+// equal length as the result has lanes: all of them into a scalar, or with two lanes {a, b, c, d} into {a+b, c+d}.
 struct VectorReduce : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kVectorReduce;
   BinaryOp op;
   Expr value;
-  VectorReduce(BinaryOp o, Expr v)
-      : ExprNode(kKind, v.dtype().scalar()), op(o), value(std::move(v)) {}
+  VectorReduce(BinaryOp o, Expr v, int lanes = 1)
+      : ExprNode(kKind, v.dtype().with_lanes(lanes)), op(o), value(std::move(v)) {}
+  int group() const { return value.dtype().lanes / dtype.lanes; }
 };
 
 // ---- statements ------------------------------------------------------------------------------

@@ -225,7 +225,12 @@ void Printer::expr(const Expr& e, int outer) {
     }
     case ExprKind::kVectorReduce: {
       const auto* n = e.as<VectorReduce>();
-      call(fmt::format("reduce_{}", reduce_name(n->op)), {n->value});
+      const std::string name = fmt::format("reduce_{}", reduce_name(n->op));
+      if (n->dtype.is_vector()) {
+        call(name, {n->value, Expr(n->dtype.lanes)});
+      } else {
+        call(name, {n->value});
+      }
       break;
     }
   }

@@ -94,7 +94,9 @@ void verify_vector(const Expr& e) {
 
 void verify_reduce(const VectorReduce* n, const Expr& e) {
   const DType t = n->value.dtype();
-  TENON_CHECK(t.is_vector() && e.dtype() == t.scalar()) << "wrong lanes in " << to_string(e);
+  const int lanes = e.dtype().lanes;
+  TENON_CHECK(e.dtype().scalar() == t.scalar() && lanes < t.lanes && t.lanes % lanes == 0)
+      << "wrong lanes in " << to_string(e);
   bool fits = false;
   switch (n->op) {
     case BinaryOp::kAdd:

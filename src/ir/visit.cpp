@@ -229,7 +229,7 @@ Expr descend_expr(const Expr& e, const F& mutate) {
     case ExprKind::kVectorReduce: {
       const auto* n = e.as<VectorReduce>();
       Expr v = mutate(n->value);
-      return v.same_as(n->value) ? e : vector_reduce(n->op, std::move(v));
+      return v.same_as(n->value) ? e : vector_reduce(n->op, std::move(v), n->dtype.lanes);
     }
   }
   return e;

@@ -27,6 +27,7 @@ ir::ForKind for_kind(Mark m) {
     case Mark::kParallel:
       return ir::ForKind::kParallel;
     case Mark::kVectorize:
+    case Mark::kTensorize:  // of two loops inside each other, the inner one
       return ir::ForKind::kVectorized;
     case Mark::kUnroll:
       return ir::ForKind::kUnrolled;

@@ -23,6 +23,8 @@ const char* mark_word(Mark mark, LoopKind kind) {
       return "parallel ";
     case Mark::kVectorize:
       return "vectorized ";
+    case Mark::kTensorize:
+      return "tensorized ";
     case Mark::kUnroll:
       return "unrolled ";
     case Mark::kThread:
@@ -72,6 +74,7 @@ std::string render_illegal(const State& s, const Illegal& why) {
     if (hole == "loop") out += loop_name(s, of_other ? why.other : why.stage, why.loop);
     if (hole == "value") out += std::to_string(why.value);
     if (hole == "scope") out += word(static_cast<ir::Scope>(why.value));
+    if (hole == "intrinsic") out += word(static_cast<Dot>(why.value));
     if (hole == "limit") out += std::to_string(why.limit);
     i = end + 1;
   }

@@ -31,6 +31,21 @@ Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop) {
   return {};
 }
 
+Result<void> check_lanes(const State& s, StageRef stage, LoopRef loop) {
+  TENON_TRY(check_free_leaf(s, stage, loop));
+  constexpr int64_t kMaxLanes = 64;
+  const int64_t extent = s[stage].loop(loop.id).extent;
+  // Of an attached stage the extent is known once the program is complete; check_program looks then.
+  if (extent < 2 || (extent > kMaxLanes && s[stage].place != Place::kAt)) {
+    return Illegal{.code = IllegalCode::kBadLanes,
+                   .stage = stage.id,
+                   .loop = loop.id,
+                   .value = extent,
+                   .limit = kMaxLanes};
+  }
+  return {};
+}
+
 Result<void> check_hosts_nothing(const State& s, StageRef stage) {
   for (const StageId id : s.order()) {
     const Stage& other = s.stage(id);

@@ -12,6 +12,8 @@ Result<void> check_computed(const State& s, StageRef stage);
 Result<void> check_leaf(const State& s, StageRef stage, LoopRef loop);
 // In addition the loop carries no mark.
 Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop);
+// In addition a vector can hold its iterations, as far as they are known.
+Result<void> check_lanes(const State& s, StageRef stage, LoopRef loop);
 // No other stage is attached to a loop of this one.
 Result<void> check_hosts_nothing(const State& s, StageRef stage);
 // Every attached stage stands around all its readers and outside vectorised loops, and has no parallel loop inside

@@ -19,7 +19,7 @@ using StageId = int32_t;
 using LoopId = int32_t;
 
 enum class LoopKind : uint8_t { kSpatial, kReduce };
-enum class Mark : uint8_t { kNone, kParallel, kVectorize, kUnroll, kThread };
+enum class Mark : uint8_t { kNone, kParallel, kVectorize, kUnroll, kThread, kTensorize };
 
 struct Loop {
   int64_t extent = 1;  // declared; compute_at makes the real one smaller (bounds.h)

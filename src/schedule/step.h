@@ -28,6 +28,7 @@
 #include "schedule/primitives/rfactor.h"
 #include "schedule/primitives/split.h"
 #include "schedule/primitives/storage_align.h"
+#include "schedule/primitives/tensorize.h"
 #include "schedule/primitives/unroll.h"
 #include "schedule/primitives/vectorize.h"
 

@@ -31,6 +31,7 @@ class Printer {
   void operator()(int64_t v) { add_word(std::to_string(v)); }
   void operator()(ir::Scope v) { add_word(std::string(word(v))); }
   void operator()(ir::ThreadTag v) { add_word(std::string(word(v))); }
+  void operator()(Dot v) { add_word(std::string(word(v))); }
   void operator()(const std::vector<LoopRef>& v) {
     list(v, [&](const LoopRef& l) { return loop_name(l); });
   }
@@ -206,6 +207,16 @@ class LineParser {
     const auto tag = parse_tag(t.text);
     if (!tag) fail(t, "unknown thread dimension '" + std::string(t.text) + "'");
     v = *tag;
+  }
+  void read(const char* name, Dot& v) {
+    const Token& t = take(name);
+    const auto dot = parse_dot(t.text);
+    if (!dot) {
+      std::string names;
+      for (const DotRow& r : dots()) names += (names.empty() ? "" : ", ") + std::string(r.name);
+      fail(t, "unknown intrinsic '" + std::string(t.text) + "'", names);
+    }
+    v = *dot;
   }
   template <class T>
   void read(const char* name, std::vector<T>& v) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "support/check.h"
 #include "target/target.h"
@@ -11,6 +13,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+#else
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace tenon::target {
@@ -72,6 +77,17 @@ const char* host_row() {
   return has_v2() ? "x86-64-v2" : "x86-64";
 }
 
+// What schedules and code make use of beyond the level.
+std::vector<std::string> host_features() {
+  if (has_v4() && has_bits(cpuid(7).c, {11})) {
+    return {"+avx512vnni"};
+  }
+  if (has_v3() && !has_v4() && has_bits(cpuid(7, 1).a, {4})) {
+    return {"+avxvnni"};
+  }
+  return {};
+}
+
 std::string host_machine() {
   const Registers vendor = cpuid(0);
   std::string name;
@@ -90,6 +106,11 @@ std::string host_machine() {
 constexpr Arch kHostArch = Arch::kAArch64;
 
 const char* host_row() { return "aarch64"; }
+
+std::vector<std::string> host_features() {
+  const bool has_dot = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
+  return has_dot ? std::vector<std::string>{"+dotprod"} : std::vector<std::string>{};
+}
 
 // "CPU implementer : 0x41" and "CPU part : 0xd0c" => "0x41 0xd0c"
 std::string host_machine() {
@@ -162,6 +183,7 @@ int level(Arch arch, const std::string& cpu) {
 Target host_target() {
   Target t = row_named(host_row());
   t.name = "host";
+  t.features = fmt::format("{}", fmt::join(host_features(), ","));
   t.machine = host_machine();
   // Zen 4 issues each 512-bit operation as two halves.
   if (t.machine.starts_with("AuthenticAMD 25/")) {
@@ -173,8 +195,17 @@ Target host_target() {
 
 bool runs_here(const Target& t) {
   const int needed = level(t.arch, t.cpu);
-  return t.arch == kHostArch && needed >= 0 && t.features.empty() &&
-         needed <= level(kHostArch, row_named(host_row()).cpu);
+  if (t.arch != kHostArch || needed < 0 || needed > level(kHostArch, row_named(host_row()).cpu)) {
+    return false;
+  }
+  const std::vector<std::string> have = host_features();
+  std::istringstream wanted(t.features);
+  for (std::string feature; std::getline(wanted, feature, ',');) {
+    if (std::find(have.begin(), have.end(), feature) == have.end()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace tenon::target

@@ -37,7 +37,7 @@ struct Target {
 };
 
 // Named rows: "x86-64" (SSE2), "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512),
-// "aarch64" (NEON).
+// "x86-64-v4-vnni" (with integer dot products), "aarch64" (NEON), "aarch64-dotprod".
 const std::vector<Target>& known_targets();
 Target host_target();
 // "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is

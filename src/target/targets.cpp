@@ -12,6 +12,7 @@ struct Row {
   Arch arch;
   const char* triple;
   const char* cpu;
+  const char* features;
   int vector_bytes;
   int vector_registers;
   bool has_fma;
@@ -23,11 +24,15 @@ constexpr const char* kArmTriple = "aarch64-unknown-linux-gnu";
 
 // Of one architecture, from the least able to the most able.
 constexpr Row kRows[] = {
-    {"x86-64", Arch::kX86_64, kX86Triple, "x86-64", 16, 16, false, 256 * kKiB},
-    {"x86-64-v2", Arch::kX86_64, kX86Triple, "x86-64-v2", 16, 16, false, 256 * kKiB},
-    {"x86-64-v3", Arch::kX86_64, kX86Triple, "x86-64-v3", 32, 16, true, 512 * kKiB},
-    {"x86-64-v4", Arch::kX86_64, kX86Triple, "x86-64-v4", 64, 32, true, 1024 * kKiB},
-    {"aarch64", Arch::kAArch64, kArmTriple, "generic", 16, 32, true, 512 * kKiB},
+    {"x86-64", Arch::kX86_64, kX86Triple, "x86-64", "", 16, 16, false, 256 * kKiB},
+    {"x86-64-v2", Arch::kX86_64, kX86Triple, "x86-64-v2", "", 16, 16, false, 256 * kKiB},
+    {"x86-64-v3", Arch::kX86_64, kX86Triple, "x86-64-v3", "", 32, 16, true, 512 * kKiB},
+    {"x86-64-v4", Arch::kX86_64, kX86Triple, "x86-64-v4", "", 64, 32, true, 1024 * kKiB},
+    {"x86-64-v4-vnni", Arch::kX86_64, kX86Triple, "x86-64-v4", "+avx512vnni", 64, 32, true,
+     1024 * kKiB},
+    {"aarch64", Arch::kAArch64, kArmTriple, "generic", "", 16, 32, true, 512 * kKiB},
+    {"aarch64-dotprod", Arch::kAArch64, kArmTriple, "generic", "+dotprod", 16, 32, true,
+     512 * kKiB},
 };
 
 Target make_target(const Row& row) {
@@ -36,6 +41,7 @@ Target make_target(const Row& row) {
   t.arch = row.arch;
   t.triple = row.triple;
   t.cpu = row.cpu;
+  t.features = row.features;
   t.vector_bytes = row.vector_bytes;
   t.datapath_bytes = row.vector_bytes;
   t.vector_registers = row.vector_registers;

@@ -178,6 +178,11 @@ std::vector<Case> all_cases() {
   add(matmul_kernel({6, 20, 3, 3, 2, 5}), true);
   add(conv3x3_kernel({2, 2, 3, 6, 3, 2, 4}), true);
   add(depthwise3x3_kernel(3, 5, 8, 4, 4), true);
+  for (const DotCase& c : dot_cases()) {
+    add(dot_kernel(c, false), c.sum.is_float());
+    add(dot_kernel(c, true), c.sum.is_float());
+    add(masked_dot_kernel(c), true);
+  }
   for (const DType t : {ir::kF32, ir::kF16, ir::kBF16, ir::kI8}) {
     add(relu_add_kernel(37, 8, t), true);
   }
@@ -208,13 +213,17 @@ std::vector<Array> take_results(const Case& c, std::string_view& bytes) {
   return after;
 }
 
-TEST(AArch64Test, AgreesWithTheInterpreterUnderQemu) {
+class AArch64Test : public ::testing::TestWithParam<const char*> {};
+
+INSTANTIATE_TEST_SUITE_P(Targets, AArch64Test, ::testing::Values("aarch64", "aarch64-dotprod"));
+
+TEST_P(AArch64Test, AgreesWithTheInterpreterUnderQemu) {
   if (!found("aarch64-linux-gnu-gcc") || !found("qemu-aarch64")) {
     GTEST_SKIP() << "needs aarch64-linux-gnu-gcc and qemu-aarch64";
   }
   const Scratch dir;
   std::vector<Case> cases = all_cases();
-  llvm_cpu::Compiler compiler(target::parse_target("aarch64"));
+  llvm_cpu::Compiler compiler(target::parse_target(GetParam()));
   std::string objects;
   std::string inputs;
   for (Case& c : cases) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/kernels.h"
 
+#include <fmt/format.h>
+
 #include "ir/build.h"
 
 namespace tenon::backend {
@@ -191,6 +193,75 @@ Function row_normalize_kernel(int64_t rows, int64_t vectors, int lanes) {
        serial(l, vectors, ir::store(out, {run(l)}, shifted(l) / joined(ir::BinaryOp::kAdd, sum)))});
   return {
       "row_normalize", {in, out}, 1, parallel(i, rows, ir::allocate(top, ir::allocate(sum, body)))};
+}
+
+std::vector<DotCase> dot_cases() {
+  return {{ir::kU8, ir::kI8, ir::kI32, 4},   {ir::kI8, ir::kU8, ir::kI32, 4},
+          {ir::kI8, ir::kI8, ir::kI32, 4},   {ir::kU8, ir::kU8, ir::kI32, 4},
+          {ir::kI16, ir::kI16, ir::kI32, 2}, {ir::kBF16, ir::kBF16, ir::kF32, 2}};
+}
+
+namespace {
+
+// acc + the sums of lanes `first`.. of A (or of its one group) times B.
+Expr dot_sum(const DotCase& c, const Buffer& a, const Buffer& b, const Expr& first, int lanes,
+             bool shared) {
+  const int all = lanes * c.group;
+  const Expr packed = ir::ramp(first * Expr(c.group), 1, all);
+  const Expr repeated = ir::floor_mod(ir::ramp(0, 1, all), c.group);
+  const Expr x = ir::cast(c.sum, ir::load(a, {shared ? repeated : packed}));
+  const Expr y = ir::cast(c.sum, ir::load(b, {packed}));
+  return ir::vector_reduce(ir::BinaryOp::kAdd, x * y, lanes);
+}
+
+std::string dot_name(const DotCase& c, const char* kind) {
+  return fmt::format("dot_{}{}_{}", ir::to_string(c.a), ir::to_string(c.b), kind);
+}
+
+}  // namespace
+
+Function dot_kernel(const DotCase& c, bool shared) {
+  const auto a = Buffer::make("A", c.a, {shared ? c.group : 128 * c.group});
+  const auto b = Buffer::make("B", c.b, {128 * c.group});
+  const auto acc = Buffer::make("acc", c.sum, {128});
+  Function f{dot_name(c, shared ? "shared" : "packed"), {a, b, acc}, 3, {}};
+  std::vector<Stmt> loops;
+  for (const int lanes : {2, 3, 4, 5, 7, 8, 11, 16, 20, 32, 64}) {
+    const auto out = Buffer::make(fmt::format("out{}", lanes), c.sum, {128});
+    f.params.push_back(out);
+    const Var i("i");
+    const Expr first = i * Expr(lanes);
+    const Expr at = ir::ramp(first, 1, lanes);
+    const Expr sum = ir::load(acc, {at}) + dot_sum(c, a, b, first, lanes, shared);
+    loops.push_back(make_for(i, 0, 128 / lanes, ForKind::kSerial, ir::store(out, {at}, sum)));
+    // Without anything to add to, and what is left behind the last vector.
+    loops.push_back(ir::store(out, {ir::ramp(128 - lanes, 1, lanes)},
+                              dot_sum(c, a, b, 128 - lanes, lanes, shared)));
+  }
+  f.body = ir::block(loops);
+  return f;
+}
+
+Function one_dot_kernel(const DotCase& c, int lanes) {
+  const auto a = Buffer::make("A", c.a, {c.group});
+  const auto b = Buffer::make("B", c.b, {lanes * c.group});
+  const auto out = Buffer::make("out", c.sum, {lanes});
+  const Expr at = ir::ramp(0, 1, lanes);
+  const auto acc = Buffer::make("acc", c.sum, {lanes});
+  const Expr sum = ir::load(acc, {at}) + dot_sum(c, a, b, 0, lanes, true);
+  return {dot_name(c, "one"), {a, b, acc, out}, 3, ir::store(out, {at}, sum)};
+}
+
+Function masked_dot_kernel(const DotCase& c) {
+  const auto a = Buffer::make("A", c.a, {c.group});
+  const auto b = Buffer::make("B", c.b, {37 * c.group});
+  const auto out = Buffer::make("out", c.sum, {37});
+  const Var i("i");
+  const Expr at = ir::ramp(i * Expr(16), 1, 16);
+  const Expr zero = ir::zero_of(c.sum.with_lanes(16));
+  const Expr sum = zero + dot_sum(c, a, b, i * Expr(16), 16, true);
+  const Stmt body = ir::store(out, {at}, sum, ir::lt(at, 37));
+  return {dot_name(c, "masked"), {a, b, out}, 2, make_for(i, 0, 3, ForKind::kSerial, body)};
 }
 
 }  // namespace tenon::backend

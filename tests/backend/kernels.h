@@ -35,4 +35,15 @@ ir::Function relu_add_kernel(int64_t n, int lanes, ir::DType t);
 // are reduced at the end of the row.
 ir::Function row_normalize_kernel(int64_t rows, int64_t vectors, int lanes);
 
+// Sums of `group` products of narrow numbers.
+struct DotCase {
+  ir::DType a, b, sum;
+  int group;
+};
+std::vector<DotCase> dot_cases();  // every intrinsic, in both orders
+// out = acc + sums, for many numbers of lanes; `shared`: one group of A serves all lanes.
+ir::Function dot_kernel(const DotCase& c, bool shared);
+ir::Function one_dot_kernel(const DotCase& c, int lanes);  // A shared
+ir::Function masked_dot_kernel(const DotCase& c);          // 37 sums in vectors of 16
+
 }  // namespace tenon::backend

@@ -30,6 +30,23 @@ void draw_matmul(Growth& g) {
   matmul(g.b, g.name("mm"), a, g.input(a.dtype(), want), ta, tb);
 }
 
+// What the intrinsics of tensorize multiply.
+void draw_narrow_matmul(Growth& g) {
+  using Types = std::pair<ir::DType, ir::DType>;
+  const auto [ta, tb] = g.rng.pick(std::vector<Types>{{ir::kU8, ir::kI8},
+                                                      {ir::kI8, ir::kI8},
+                                                      {ir::kI8, ir::kU8},
+                                                      {ir::kU8, ir::kU8},
+                                                      {ir::kI16, ir::kI16},
+                                                      {ir::kBF16, ir::kBF16}});
+  const int64_t k = g.rng.chance(0.6) ? 4 * g.rng.between(1, 4) : g.extent(17);
+  const int64_t n = g.extent(17);
+  const bool trans = g.rng.chance(0.3);
+  const Tensor a = g.input(ta, {g.extent(5), k});
+  const auto want = trans ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n};
+  matmul(g.b, g.name("narrow"), a, g.input(tb, want), false, trans);
+}
+
 void draw_batch_matmul(Growth& g) {
   const Tensor a = g.operand(3, 4);
   const bool ta = g.rng.chance(0.2);
@@ -356,6 +373,7 @@ void draw_gather(Growth& g) {
 
 constexpr Family kFamilies[] = {
     {"matmul", 12, true, draw_matmul},
+    {"narrow_matmul", 10, true, draw_narrow_matmul},
     {"batch_matmul", 6, true, draw_batch_matmul},
     {"join", 4, true, draw_join},
     {"conv1d", 3, true, draw_conv1d},

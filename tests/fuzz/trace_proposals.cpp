@@ -134,6 +134,17 @@ Step draw_prefetch(TraceDrawer& d) {
   return Prefetch{s, d.leaf(s), tensor, d.rng.between(1, 9)};
 }
 
+Step draw_tensorize(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  const Dot dot = d.rng.pick(std::vector<DotRow>(dots().begin(), dots().end())).dot;
+  const bool inner = d.rng.chance(0.8) && d.state().has(s) && d.stage(s).leaves.size() >= 2;
+  if (!inner) {
+    return Tensorize{s, d.leaf(s), d.leaf(s), dot};
+  }
+  const auto& leaves = d.stage(s).leaves;
+  return Tensorize{s, {leaves[leaves.size() - 2]}, {leaves.back()}, dot};
+}
+
 int64_t any_dim(TraceDrawer& d, StageRef s) {
   const int64_t rank = static_cast<int64_t>(d.stage(s).buffer.rank());
   return rank == 0 ? 0 : d.rng.between(0, rank - 1);
@@ -215,6 +226,7 @@ constexpr Proposal kProposals[] = {
     {"decompose_init", 5, draw_decompose_init},
     {"storage_align", 4, draw_storage_align},
     {"prefetch", 3, draw_prefetch},
+    {"tensorize", 2, draw_tensorize},
     {"layout_split", 5, draw_layout_split},
     {"layout_reorder", 5, draw_layout_reorder},
     {"layout_fuse", 4, draw_layout_fuse},

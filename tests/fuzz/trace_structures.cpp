@@ -242,6 +242,94 @@ void cache_inputs(TraceDrawer& d) {
   mark_inner(d, copy);
 }
 
+// The intrinsic that multiplies what `op` does; null if none does.
+const DotRow* dot_of(const te::ComputeOp& op) {
+  const auto* m = op.body.as<ir::Binary>();
+  const auto* a = m == nullptr ? nullptr : m->a.as<ir::Cast>();
+  const auto* b = m == nullptr ? nullptr : m->b.as<ir::Cast>();
+  for (const DotRow& r : dots()) {
+    if (a == nullptr || b == nullptr || m->op != ir::BinaryOp::kMul || m->dtype != r.sum) continue;
+    const ir::DType x = a->value.dtype();
+    const ir::DType y = b->value.dtype();
+    if ((x == r.a && y == r.b) || (x == r.b && y == r.a)) return &r;
+  }
+  return nullptr;
+}
+
+// Stores what `reader` reads at [.., k, .., j, ..] as [.., j, k % group].
+void pack_operand(TraceDrawer& d, const ir::Load& read, const ir::Var& j, const ir::Var& k,
+                  int64_t group) {
+  const StageRef s{d.state().owner(read.buffer)};
+  int64_t lane_dim = -1;
+  int64_t sum_dim = -1;
+  for (size_t i = 0; i < read.indices.size(); ++i) {
+    if (read.indices[i].same_as(j)) lane_dim = static_cast<int64_t>(i);
+    if (read.indices[i].same_as(k)) sum_dim = static_cast<int64_t>(i);
+  }
+  const auto rank = static_cast<int64_t>(read.indices.size());
+  if (sum_dim < 0 || (lane_dim < 0 && sum_dim == rank - 1)) return;
+  const int64_t size = read.buffer.shape()[static_cast<size_t>(sum_dim)];
+  if (!d.take(LayoutSplit{s, sum_dim, {(size + group - 1) / group, group}})) return;
+  lane_dim += lane_dim > sum_dim ? 1 : 0;
+  std::vector<int64_t> perm;
+  for (int64_t i = 0; i <= rank; ++i) {
+    if (i != lane_dim && i != sum_dim + 1) perm.push_back(i);
+  }
+  if (lane_dim >= 0) perm.push_back(lane_dim);
+  perm.push_back(sum_dim + 1);
+  d.take(LayoutReorder{s, perm});
+}
+
+// A product of narrow numbers by an intrinsic: operands packed, both loops split, moved inside and tensorised.
+void dot_product(TraceDrawer& d) {
+  std::vector<StageRef> products;
+  for (const StageId id : d.state().order()) {
+    const Stage& st = d.state().stage(id);
+    if (!st.is_input() && st.place != Place::kInlined && dot_of(*st.op) != nullptr) {
+      products.push_back({id});
+    }
+  }
+  if (products.empty()) return;
+  StageRef s = d.rng.pick(products);
+  const DotRow* row = dot_of(*d.stage(s).op);
+  if (d.rng.chance(0.4) &&
+      d.take(CacheWrite{s, d.rng.chance(0.6) ? ir::Scope::kRegister : ir::Scope::kLocal})) {
+    d.take(ComputeAt{{static_cast<StageId>(d.state().size()) - 1}, s, d.leaf(s)});
+    s = {static_cast<StageId>(d.state().size()) - 1};
+  }
+  const std::vector<LoopRef> own = leaves_of(d, s, LoopKind::kSpatial);
+  const std::vector<LoopRef> sum = leaves_of(d, s, LoopKind::kReduce);
+  const size_t axes = d.stage(s).op->axes.size();
+  if (own.empty() || sum.empty() || own.size() != axes ||
+      sum.size() != d.stage(s).op->reduce_axes.size())
+    return;
+  LoopRef lanes = d.rng.chance(0.7) ? own.back() : d.rng.pick(own);
+  LoopRef loop = d.rng.chance(0.7) ? sum.front() : d.rng.pick(sum);
+  if (lanes.id >= static_cast<LoopId>(axes) || loop.id < static_cast<LoopId>(axes) ||
+      loop.id >= static_cast<LoopId>(axes + sum.size())) {
+    return;
+  }
+  const te::OpRef op = d.stage(s).op;
+  const ir::Var j = op->axes[static_cast<size_t>(lanes.id)].var;
+  const ir::Var k = op->reduce_axes[static_cast<size_t>(loop.id) - axes].var;
+  ir::visit(op->body, [&](const ir::Expr& e) {
+    if (const auto* l = e.as<ir::Load>()) pack_operand(d, *l, j, k, row->group);
+  });
+  const auto inner_part = [&](LoopRef l, int64_t factor) {
+    const auto first = static_cast<LoopId>(d.stage(s).loops.size());
+    return d.take(Split{s, l, {factor}, false}) ? LoopRef{first + 1} : l;
+  };
+  if (d.rng.chance(0.6)) lanes = inner_part(lanes, d.factor(d.stage(s).loop(lanes.id).extent));
+  loop = inner_part(loop, row->group);
+  std::vector<LoopRef> order;
+  for (const LoopId l : d.stage(s).leaves) {
+    if (l != lanes.id && l != loop.id) order.push_back({l});
+  }
+  append(order, {lanes, loop});
+  d.take(Reorder{s, order});
+  d.take(Tensorize{s, lanes, loop, row->dot});
+}
+
 // ---- layouts ---------------------------------------------------------------------------------
 
 // N C H W -> N C/v H W v
@@ -347,6 +435,7 @@ constexpr Structure kLoopStructures[] = {
     {"factor_reduction", 5, factor_reduction},
     {"fuse_outer", 4, fuse_outer},
     {"cache_inputs", 4, cache_inputs},
+    {"dot_product", 12, dot_product},
 };
 
 constexpr Structure kLayoutStructures[] = {

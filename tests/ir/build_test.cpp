@@ -248,6 +248,8 @@ TEST(Build, RefusesWhatDoesNotFit) {
   EXPECT_THROW(broadcast(v2, 2), InternalError);
   EXPECT_THROW(ramp(x, x, 4), InternalError);
   EXPECT_THROW(vector_reduce(BinaryOp::kSub, v2), InternalError);
+  EXPECT_THROW(vector_reduce(BinaryOp::kAdd, v2, 3), InternalError);
+  EXPECT_TRUE(vector_reduce(BinaryOp::kAdd, v2, 2).same_as(v2));
   EXPECT_THROW(make_if(x, no_op()), InternalError);
   EXPECT_THROW(make_for(i, 0, make_int(kI32, 4), ForKind::kSerial, no_op()), InternalError);
   EXPECT_THROW(make_for(i, 0, 4, ForKind::kThread, no_op()), InternalError);

@@ -135,6 +135,7 @@ TEST(Equal, EveryFieldCounts) {
       broadcast(x, 8),
       vector_reduce(BinaryOp::kAdd, v),
       vector_reduce(BinaryOp::kMax, v),
+      vector_reduce(BinaryOp::kAdd, v, 2),
       make_float(kF32, 0.0),
       make_float(kF32, -0.0),
       make_float(kF64, 0),

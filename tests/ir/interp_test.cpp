@@ -167,6 +167,13 @@ TEST(Interp, VectorsRampBroadcastReduce) {
   EXPECT_EQ(reduced(BinaryOp::kMul), 105);
   EXPECT_EQ(reduced(BinaryOp::kMin), 1);
   EXPECT_EQ(reduced(BinaryOp::kMax), 7);
+  EXPECT_EQ(run(store(run.b, {ramp(1, 1, 2)}, vector_reduce(BinaryOp::kAdd, odd, 2))),
+            (std::vector<double>{0, 4, 12, 0}));
+  const Expr some = vector_reduce(BinaryOp::kMax, load(run.a, {ramp(0, 1, 6)}), 2);
+  EXPECT_EQ(run(store(run.b, {ramp(0, 1, 2)}, some)), (std::vector<double>{2, 5, 0, 0}));
+  // One scalar for every lane.
+  const Expr same = broadcast(vector_reduce(BinaryOp::kAdd, odd), 4);
+  EXPECT_EQ(run(store(run.b, {lanes}, same)), (std::vector<double>(4, 16)));
   const Expr any = vector_reduce(BinaryOp::kOr, lt(odd, make_float(kF32, 2)));
   const Expr all = vector_reduce(BinaryOp::kAnd, lt(odd, make_float(kF32, 2)));
   EXPECT_EQ(run(store(run.b, {0}, cast(kF32, any)))[0], 1);

@@ -49,6 +49,7 @@ TEST(Print, Expressions) {
       {broadcast(one, 4), "broadcast(1.0, 4)"},
       {vector_reduce(BinaryOp::kAdd, load(a, {0, lanes})), "reduce_sum(A[0, ramp(i * 4, 1, 4)])"},
       {vector_reduce(BinaryOp::kMax, lanes), "reduce_max(ramp(i * 4, 1, 4))"},
+      {vector_reduce(BinaryOp::kAdd, lanes, 2), "reduce_sum(ramp(i * 4, 1, 4), 2)"},
       {make_bool(true), "true"},
       {make_int(kU64, -1), "u64(18446744073709551615)"},
       {make_float(kF32, 0.1), "0.1"},

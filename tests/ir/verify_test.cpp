@@ -103,6 +103,8 @@ TEST_F(Verify, Types) {
   EXPECT_OFFENCE(value(new Broadcast(one, 1)), "fewer than two lanes");
   EXPECT_OFFENCE(value(new Ramp(one, one, 4)), "operand types differ");
   EXPECT_OFFENCE(value(new VectorReduce(BinaryOp::kAdd, one)), "wrong lanes");
+  EXPECT_OFFENCE(value(new VectorReduce(BinaryOp::kAdd, x2, 2)), "wrong lanes");
+  EXPECT_OFFENCE(value(new VectorReduce(BinaryOp::kAdd, broadcast(f, 6), 4)), "wrong lanes");
   EXPECT_OFFENCE(value(new VectorReduce(BinaryOp::kSub, x2)), "cannot reduce f32x2 by -");
   EXPECT_OFFENCE(value(new IntImm(kI8, 128)), "constant 128 does not fit i8");
   EXPECT_OFFENCE(value(new IntImm(kF32, 1)), "an integer constant of type f32");

@@ -41,6 +41,35 @@ C[k: 4, k_0: 6] = A[k, k_0] + 1.0
 output C
 )";
 
+const char* const kNarrow = R"(
+input A: i8[3, 8]
+input B: u8[8, 5]
+input X: i16[7, 6]
+input Y: bf16[5, 4]
+const W: bf16[4, 9]
+C[i: 3, j: 5] = sum(k: 8) i32(A[i, k]) * i32(B[k, j])
+P[i: 3, j: 3] = sum(k: 8) i32(A[i, k]) * i32(A[j, k])
+Q[i: 5, j: 5] = sum(k: 8) i32(B[k, i]) * i32(B[k, j])
+S[i: 7] = sum(k: 6) i32(X[i, k]) * i32(X[0, k])
+M[i: 5, j: 9] = sum(k: 4) f32(Y[i, k]) * f32(W[k, j])
+output C
+output P
+output Q
+output S
+output M
+)";
+const std::string kBytesTile = R"(
+cache_write C register
+compute_inline C
+split D j [4]
+vectorize D j.1
+compute_at C.cache D j.0
+layout_split B 0 [3, 4]
+layout_reorder B [0, 2, 1]
+split C.cache k [4]
+reorder C.cache [k.0, i, j, k.1]
+)";
+
 const std::string kTile = R"(
 cache_write C register
 compute_inline C
@@ -233,6 +262,35 @@ std::vector<AppliedCase> applied_cases() {
       {kDense, "cache_write Y local", "layout_store_at b W 0"},
       {kDense, "layout_store_at b W 0", "layout_split W 1 [2, 3]"},
       {kDense, "layout_store_at b W 0\nlayout_reorder W [1, 0]", "layout_pad W 1 0 2"},
+
+      {kBytes, kPackedBytes, "tensorize C j k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "unroll C k.0", "tensorize C j k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "split C j [4]", "tensorize C j.1 k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "split C j [3] parts", "tensorize C j.1 k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "pragma_unroll C 64", "tensorize C j k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "prefetch C k.1 A 2", "tensorize C j k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "compute_at C D i", "tensorize C j k.1 dot_u8i8"},
+      {kBytes, std::string(kPackedBytes) + "compute_at C D j", "tensorize C j k.1 dot_u8i8"},
+      {kBytes, kBytesTile, "tensorize C.cache j k.1 dot_u8i8"},
+      {kBytes, "split C k [4]\nsplit C k.0 [3]", "reorder C [k.0.1, j, k.1]"},
+      {kNarrow,
+       "split C k [4]\nreorder C [k.0, j, k.1]\nlayout_reorder B [1, 0]\n"
+       "layout_split B 1 [2, 4]\nlayout_reorder B [1, 0, 2]",
+       "tensorize C j k.1 dot_u8i8"},
+      {kNarrow,
+       "layout_split A 1 [2, 4]\nlayout_reorder A [1, 0, 2]\nsplit P k [4]\n"
+       "reorder P [k.0, j, k.1]",
+       "tensorize P j k.1 dot_i8i8"},
+      {kNarrow,
+       "layout_split B 0 [2, 4]\nlayout_reorder B [0, 2, 1]\nsplit Q k [4]\n"
+       "reorder Q [k.0, j, k.1]",
+       "tensorize Q j k.1 dot_u8u8"},
+      // Lanes along the sum.
+      {kNarrow, "split S k [2]", "tensorize S k.0 k.1 dot_i16i16"},
+      {kNarrow,
+       "layout_split W 0 [2, 2]\nlayout_reorder W [0, 2, 1]\nsplit M k [2]\n"
+       "reorder M [k.0, j, k.1]",
+       "tensorize M j k.1 dot_bf16bf16"},
 
       // A register tile, step by step.
       {kMatmul, kTile, "vectorize D j"},

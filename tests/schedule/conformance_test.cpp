@@ -106,10 +106,12 @@ std::vector<std::string> cut(const std::string& text, const std::string& line) {
   return out;
 }
 
-// Loops as they stand before they are moved about; flat where only strides differ.
+// Loops as they stand before they are moved about; flat where only strides differ, finished where lanes do.
 std::string program_of(const State& s, std::string_view primitive) {
   lower::RunOptions options;
-  options.stop_after = primitive == "storage_align" ? "flatten" : "simplify_loops";
+  options.stop_after = primitive == "storage_align" ? "flatten"
+                       : primitive == "tensorize"   ? "simplify_flat"
+                                                    : "simplify_loops";
   const auto f = lower::lower(s, options);
   return f ? ir::to_string(*f) : "refused";
 }

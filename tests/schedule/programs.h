@@ -57,6 +57,22 @@ C[n: 6, j: 5] = B[max(0, min(I[n], 6)), j] + 1.0
 output C
 )";
 
+// A product of bytes, ten of them: the last group of four is short.
+inline constexpr const char* kBytes = R"(
+input A: u8[3, 10]
+const B: i8[10, 11]
+C[i: 3, j: 11] = sum(k: 10) i32(A[i, k]) * i32(B[k, j])
+D[i: 3, j: 11] = max(C[i, j], i32(0))
+output D
+)";
+// B in fours along k, and the loops as tensorize wants them.
+inline constexpr const char* kPackedBytes = R"(
+layout_split B 0 [3, 4]
+layout_reorder B [0, 2, 1]
+split C k [4]
+reorder C [i, k.0, j, k.1]
+)";
+
 // A bias beside weights, for store_at.
 inline constexpr const char* kDense = R"(
 input X: f32[3, 5]

@@ -48,6 +48,19 @@ C[n: 4, i: 1000, j: 1000] = B[n, i, j] * 2.0
 output C
 )";
 
+const char* const kNoDots = R"(
+input A: i8[3, 4]
+input B: f32[3, 4]
+C[i: 3, j: 5] = sum(k: 4) i32(A[i, k]) + i32(A[i, k])
+M[i: 3, j: 5] = max(k: 4) i32(A[i, k]) * i32(A[i, k])
+F[i: 3, j: 5] = sum(k: 4) B[i, k] * B[i, k]
+L[i: 3, j: 5] = sum(k: 4) i64(A[i, k]) * i64(A[i, k])
+output C
+output M
+output F
+output L
+)";
+
 const char* const kRows = R"(
 input A: f32[3, 2]
 B[i: 3, j: 2] = A[i, j] + 1.0
@@ -228,6 +241,46 @@ std::vector<RefusedCase> refused_steps() {
       {kMatmul, "unroll C k", "prefetch C k A 4", kAnnotated,
        "loop k of C already carries an annotation"},
 
+      {kMatmul, "", "tensorize D i j dot_u8i8", kNoReduction, "D has no reduction"},
+      {kBytes, "", "tensorize C i j dot_u8i8", kNotReductionLoop,
+       "loop j of C is not a reduction loop"},
+      {kOnes, "", "tensorize C j k dot_u8i8", kBadLanes,
+       "loop j of C has 1 iterations; a vector holds 2 to 64"},
+      {kBytes, "split C k [4]", "tensorize C i k.1 dot_u8i8", kNotInLanes,
+       "loop k.1 of C must be the innermost one, inside the loop of the lanes, to be tensorised"},
+      {kBytes, "split C k [4]\nreorder C [i, j, k.1, k.0]", "tensorize C j k.1 dot_u8i8",
+       kNotInLanes,
+       "loop k.1 of C must be the innermost one, inside the loop of the lanes, to be tensorised"},
+      {kBytes, std::string(kPackedBytes) + "unroll C k.1", "tensorize C j k.1 dot_u8i8", kAnnotated,
+       "loop k.1 of C already carries an annotation"},
+      {kBytes, std::string(kPackedBytes) + "cache_read A [C] local\ncompute_at A.read C k.1",
+       "tensorize C j k.1 dot_u8i8", kAttached, "loop k.1 of C has another stage attached to it"},
+      {kNoDots, "", "tensorize C j k dot_i8i8", kNotProducts, "C is not a sum of products"},
+      {kNoDots, "", "tensorize M j k dot_i8i8", kNotProducts, "M is not a sum of products"},
+      {kNoDots, "", "tensorize F j k dot_i8i8", kBadIntrinsic,
+       "F does not multiply what dot_i8i8 takes"},
+      {kNoDots, "", "tensorize L j k dot_i8i8", kBadIntrinsic,
+       "L does not multiply what dot_i8i8 takes"},
+      {kBytes, kPackedBytes, "tensorize C j k.1 dot_bf16bf16", kBadIntrinsic,
+       "C does not multiply what dot_bf16bf16 takes"},
+      {kBytes, "", "tensorize C j k dot_u8i8", kBadGroup,
+       "loop k of C has 10 iterations; the intrinsic combines 4"},
+      {kBytes, "split C k [4]\nreorder C [i, k.0, j, k.1]", "tensorize C j k.1 dot_u8i8",
+       kNotPacked,
+       "B does not store the 4 elements of each lane side by side, as loop k.1 of C needs"},
+      {kBytes, std::string(kPackedBytes) + "layout_reorder A [1, 0]", "tensorize C j k.1 dot_u8i8",
+       kNotPacked,
+       "A does not store the 4 elements of each lane side by side, as loop k.1 of C needs"},
+      {kBytes, std::string(kPackedBytes) + "tensorize C j k.1 dot_u8i8", "reorder C [k.1, j]",
+       kNotInLanes,
+       "loop k.1 of C must be the innermost one, inside the loop of the lanes, to be tensorised"},
+      {kBytes, std::string(kPackedBytes) + "tensorize C j k.1 dot_u8i8", "reorder C [j, k.0]",
+       kNotInnermost, "loop j of C must have no serial loop inside to be vectorised"},
+      {kBytes, std::string(kPackedBytes) + "tensorize C j k.1 dot_u8i8", "prefetch C k.1 A 4",
+       kAnnotated, "loop k.1 of C already carries an annotation"},
+      {kBytes, std::string(kPackedBytes) + "tensorize C j k.1 dot_u8i8",
+       "tensorize C j k.1 dot_u8i8", kAnnotated, "loop j of C already carries an annotation"},
+
       // Layouts.
       {kMatmul, "", "layout_split %9 0 [2, 2]", kNoSuchStage, "there is no stage 9"},
       {kMatmul, "", "layout_split A 2 [2, 2]", kNoSuchDim, "the layout of A has no dimension 2"},
@@ -271,6 +324,12 @@ std::vector<RefusedCase> refused_steps() {
 
 std::vector<RefusedCase> refused_programs() {
   return {
+      {kBytes,
+       "cache_read A [C] register\n" + std::string(kPackedBytes) +
+           "compute_at A.read C i\nunroll A.read d0\nvectorize A.read d1\n"
+           "tensorize C j k.1 dot_u8i8\nunroll C k.0",
+       "", kRegisterDynamic,
+       "A.read is in registers, but loop k.1 of C indexes it and is not unrolled or vectorised"},
       {kMatmul, "cache_write C register", "", kRegisterRoot,
        "C.cache is in registers and must be attached to a loop"},
       {kMatmul, "cache_write C register\ncompute_inline C\ncompute_at C.cache D i\nvectorize D j",

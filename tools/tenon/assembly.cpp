@@ -28,8 +28,8 @@ bool is_instruction(const std::string& line) {
 }
 
 bool is_multiply_add(const std::string& line) {
-  for (const char* name :
-       {"vfmadd", "vfnmadd", "vfmsub", "vfnmsub", "fmla", "fmls", "fmadd", "fmsub"}) {
+  for (const char* name : {"vfmadd", "vfnmadd", "vfmsub", "vfnmsub", "fmla", "fmls", "fmadd",
+                           "fmsub", "vpdp", "sdot", "udot"}) {
     if (line.compare(1, std::strlen(name), name) == 0) {
       return true;
     }

@@ -25,6 +25,8 @@ const char* how(Mark mark) {
       return "parallel";
     case Mark::kVectorize:
       return "vectorised";
+    case Mark::kTensorize:
+      return "tensorised";
     case Mark::kUnroll:
       return "unrolled";
     case Mark::kThread:

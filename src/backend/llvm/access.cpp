@@ -139,7 +139,13 @@ Value* Emitter::load(const ir::Load& n) {
   Value* v = nullptr;
   if (run) {
     v = load_run(s, t, *run, mask, safe);
-  } else {
+  } else if (const auto pattern = as_pattern(index); pattern && (mask == nullptr || safe)) {
+    v = load_pattern(s, t, *pattern);
+    if (v != nullptr && mask != nullptr) {
+      v = b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
+    }
+  }
+  if (v == nullptr) {
     v = gather(s, t, vector_pointers(s, n.buffer, index), mask);
   }
   active_ = outer;
@@ -239,6 +245,23 @@ Value* Emitter::load_strided(const Storage& s, DType t, const Run& run) {
     wide = b_.CreateShuffleVector(wide, at);
   }
   return down ? b_.CreateShuffleVector(wide, every(n, n - 1, -1)) : wide;
+}
+
+// Everything from the lowest to the highest lane, which lies inside the buffer, and a shuffle.
+Value* Emitter::load_pattern(const Storage& s, DType t, const Pattern& pattern) {
+  const auto [low, high] = std::minmax_element(pattern.offsets.begin(), pattern.offsets.end());
+  const int64_t span = *high - *low + 1;
+  if (span > kMaxWideStride * t.lanes) {
+    return nullptr;
+  }
+  const auto [p, align] = address(s, t, pattern.base + Expr(*low));
+  const DType wide = t.with_lanes(static_cast<int>(span));
+  Value* v = annotate(s, b_.CreateAlignedLoad(stored_type(ctx_, wide), p, align));
+  std::vector<int> picked;
+  for (const int64_t o : pattern.offsets) {
+    picked.push_back(static_cast<int>(o - *low));
+  }
+  return span == 1 ? ops_.splat(v, t.lanes) : b_.CreateShuffleVector(v, picked);
 }
 
 Value* Emitter::gather(const Storage& s, DType t, Value* pointers, Value* mask) {

@@ -61,11 +61,13 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   cpu.x86 = t.arch == target::Arch::kX86_64;
   if (!cpu.x86) {
     cpu.fma = cpu.half_convert = cpu.round = true;
+    cpu.dot = has("+dotprod");
     return cpu;
   }
   cpu.fma = has("+fma") || has("+avx512f");
   cpu.half_convert = has("+f16c") || has("+avx512f");
   cpu.round = has("+sse4.1");
+  cpu.dot = has("+avx512vnni") || has("+avxvnni");
   return cpu;
 }
 

@@ -83,6 +83,8 @@ class Emitter {
   llvm::Value* compare_runs(const ir::Binary& n);
   llvm::Value* select(const ir::Select& n);
   llvm::Value* ramp(const ir::Ramp& n);
+  // The combined lanes of each group, added to `acc` unless that is undefined (kAdd only).
+  llvm::Value* reduce_groups(const ir::VectorReduce& n, const ir::Expr& acc);
   // `e` evaluated for the lanes of `mask` among those active now.
   llvm::Value* expr_where(const ir::Expr& e, llvm::Value* mask);
   // True if evaluating `e` where it is not wanted could fault.
@@ -98,6 +100,8 @@ class Emitter {
   llvm::Value* load_scalar(const Storage& s, ir::DType t, const ir::Expr& index, llvm::Value* mask);
   llvm::Value* load_strided(const Storage& s, ir::DType t, const Run& run);
   llvm::Value* load_lanes(const Storage& s, ir::DType t, const Run& run);
+  // Null if the lanes lie too far apart.
+  llvm::Value* load_pattern(const Storage& s, ir::DType t, const Pattern& pattern);
   llvm::Value* gather(const Storage& s, ir::DType t, llvm::Value* pointers, llvm::Value* mask);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
   void store(const ir::Store& n);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backend/llvm/dot.h"
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
@@ -10,6 +11,15 @@ using ir::BinaryOp;
 using ir::Expr;
 using ir::ExprKind;
 using llvm::Value;
+
+namespace {
+
+const ir::VectorReduce* as_group_sum(const Expr& e) {
+  const auto* n = e.as<ir::VectorReduce>();
+  return n != nullptr && n->dtype.is_vector() && n->op == BinaryOp::kAdd ? n : nullptr;
+}
+
+}  // namespace
 
 Value* Emitter::expr(const Expr& e) {
   if (const auto* v = e.as<ir::VarNode>()) {
@@ -61,13 +71,36 @@ Value* Emitter::fresh_expr(const Expr& e) {
       return ops_.splat(expr(e.as<ir::Broadcast>()->value), t.lanes);
     case ExprKind::kVectorReduce: {
       const auto* n = e.as<ir::VectorReduce>();
-      return ops_.reduce(n->op, n->value.dtype(), expr(n->value));
+      return t.is_vector() ? reduce_groups(*n, Expr())
+                           : ops_.reduce(n->op, n->value.dtype(), expr(n->value));
     }
     case ExprKind::kVarNode:
       break;
   }
   TENON_CHECK(false) << "expression kind " << static_cast<int>(e.kind());
   return nullptr;
+}
+
+Value* Emitter::reduce_groups(const ir::VectorReduce& n, const Expr& acc) {
+  Value* sum = acc.defined() ? expr(acc) : nullptr;
+  Value* outer = active_;
+  if (active_ != nullptr && lanes_of(active_) == n.dtype.lanes) {
+    active_ = ops_.repeat_each(active_, n.group());
+  }
+  Value* r = nullptr;
+  if (const auto dot = as_dot(n)) {
+    Value* x = expr(dot->x);
+    Value* y = expr(dot->y);
+    if (sum == nullptr) {
+      sum = llvm::Constant::getNullValue(carried_type(ctx_, n.dtype));
+    }
+    r = emit_dot(b_, cpu_, ops_, dot->x.dtype(), x, dot->y.dtype(), y, sum);
+  } else {
+    r = ops_.reduce_groups(n.op, n.value.dtype(), expr(n.value), n.dtype.lanes);
+    r = sum == nullptr ? r : ops_.binary(BinaryOp::kAdd, n.dtype, sum, r, false);
+  }
+  active_ = outer;
+  return r;
 }
 
 Value* Emitter::ramp(const ir::Ramp& n) {
@@ -111,6 +144,13 @@ Value* Emitter::binary(const ir::Binary& n) {
       }
       break;
     case BinaryOp::kAdd:
+      if (const auto* sum = as_group_sum(n.b)) {
+        return reduce_groups(*sum, n.a);
+      }
+      if (const auto* sum = as_group_sum(n.a)) {
+        return reduce_groups(*sum, n.b);
+      }
+      [[fallthrough]];
     case BinaryOp::kSub:
       if (t.is_float() && !is_narrow_float(t) && cpu_.fma) {
         if (Value* v = contracted(n)) {
@@ -134,31 +174,34 @@ Value* Emitter::binary(const ir::Binary& n) {
   return ops_.binary(n.op, t, x, y, is_index(n.a) && is_index(n.b));
 }
 
-// base + i*stride < 0 in lane i is i*stride < -base: a constant vector against one scalar, which
+// base + offset(i) < 0 in lane i is offset(i) < -base: a constant vector against one scalar, which
 // may be clamped to just outside of what the lanes reach.
 Value* Emitter::compare_runs(const ir::Binary& n) {
   const int lanes = n.a.dtype().lanes;
   if (lanes == 1 || n.a.dtype().scalar() != ir::kI64) {
     return nullptr;
   }
-  const auto a = as_run(n.a);
-  const auto b = as_run(n.b);
+  const auto a = as_pattern(n.a);
+  const auto b = as_pattern(n.b);
   if (!a || !b || !is_index(a->base) || !is_index(b->base)) {
     return nullptr;
   }
-  const int64_t stride = a->stride - b->stride;
-  const int64_t reach = stride * (lanes - 1);
-  if (std::abs(stride) > (int64_t{1} << 20)) {
-    return nullptr;
-  }
   llvm::SmallVector<llvm::Constant*, 16> steps;
-  for (int i = 0; i < lanes; ++i) {
-    steps.push_back(b_.getInt32(static_cast<uint32_t>(i * stride)));
+  int64_t lowest = 0;
+  int64_t highest = 0;
+  for (size_t i = 0; i < a->offsets.size(); ++i) {
+    const int64_t step = a->offsets[i] - b->offsets[i];
+    lowest = std::min(lowest, step);
+    highest = std::max(highest, step);
+    steps.push_back(b_.getInt32(static_cast<uint32_t>(step)));
+  }
+  if (highest - lowest > (int64_t{1} << 30)) {
+    return nullptr;
   }
   const auto i64 = [&](int64_t v) { return b_.getInt64(static_cast<uint64_t>(v)); };
   Value* gap = b_.CreateNSWSub(expr(b->base), expr(a->base));
-  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, gap, i64(std::min<int64_t>(reach, 0) - 1));
-  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, gap, i64(std::max<int64_t>(reach, 0) + 1));
+  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, gap, i64(lowest - 1));
+  gap = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, gap, i64(highest + 1));
   Value* limit = ops_.splat(b_.CreateTrunc(gap, b_.getInt32Ty()), lanes);
   return ops_.binary(n.op, ir::kI32.with_lanes(lanes), llvm::ConstantVector::get(steps), limit,
                      false);

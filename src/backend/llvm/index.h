@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/ir.h"
 
@@ -20,5 +21,15 @@ struct Run {
 
 // Nothing if the lanes are not evenly spaced by a constant.
 std::optional<Run> as_run(const ir::Expr& index);
+
+// base + offsets[i] in lane i.
+//   as_pattern(broadcast(i, 6) + floor_mod(ramp(0, 1, 6), 3))  ==  {base: i, offsets: 0 1 2 0 1 2}
+struct Pattern {
+  ir::Expr base;
+  std::vector<int64_t> offsets;
+};
+
+// Nothing if lanes differ by something that is not constant. Vectors only.
+std::optional<Pattern> as_pattern(const ir::Expr& index);
 
 }  // namespace tenon::backend::llvm_cpu

@@ -34,6 +34,14 @@ Value* Ops::splat(Value* x, int lanes) {
   return lanes == 1 ? x : b_.CreateVectorSplat(static_cast<unsigned>(lanes), x);
 }
 
+Value* Ops::repeat_each(Value* x, int times) {
+  std::vector<int> picked;
+  for (int i = 0; i < lanes_of(x) * times; ++i) {
+    picked.push_back(i / times);
+  }
+  return b_.CreateShuffleVector(x, picked);
+}
+
 Value* Ops::lanes(Value* x, int begin, int count) {
   if (count == lanes_of(x)) {
     return x;
@@ -273,6 +281,20 @@ Value* Ops::reduce(BinaryOp op, ir::DType t, Value* x) {
     x = binary(op, t.with_lanes(half), lanes(x, 0, half), lanes(x, half, half), false);
   }
   return odd == nullptr ? x : binary(op, t.scalar(), x, odd, false);
+}
+
+Value* Ops::reduce_groups(BinaryOp op, ir::DType t, Value* x, int groups) {
+  const int group = lanes_of(x) / groups;
+  Value* r = nullptr;
+  for (int at = 0; at < group; ++at) {
+    std::vector<int> picked;
+    for (int i = 0; i < groups; ++i) {
+      picked.push_back(i * group + at);
+    }
+    Value* part = b_.CreateShuffleVector(x, picked);
+    r = r == nullptr ? part : binary(op, t.with_lanes(groups), r, part, false);
+  }
+  return r;
 }
 
 }  // namespace tenon::backend::llvm_cpu

@@ -30,7 +30,11 @@ class Ops {
   llvm::Value* call(ir::Intrinsic fn, ir::DType t, llvm::ArrayRef<llvm::Value*> args);
   // All lanes combined into a scalar.
   llvm::Value* reduce(ir::BinaryOp op, ir::DType t, llvm::Value* x);
+  // Neighbouring lanes combined, into `groups` lanes.
+  llvm::Value* reduce_groups(ir::BinaryOp op, ir::DType t, llvm::Value* x, int groups);
   llvm::Value* splat(llvm::Value* x, int lanes);
+  // {a, b} => {a, a, a, b, b, b}
+  llvm::Value* repeat_each(llvm::Value* x, int times);
   // Lanes [begin, begin + count); a scalar when count is 1.
   llvm::Value* lanes(llvm::Value* x, int begin, int count);
 

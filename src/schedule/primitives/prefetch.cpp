@@ -21,7 +21,7 @@ Result<void> Prefetch::check(const State& s) const {
     return Illegal{.code = IllegalCode::kNotAReader, .stage = tensor.id, .other = stage.id};
   }
   const Mark mark = s[stage].loop(loop.id).mark;
-  if (mark == Mark::kVectorize || mark == Mark::kUnroll) {
+  if (mark == Mark::kVectorize || mark == Mark::kUnroll || mark == Mark::kTensorize) {
     return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = loop.id};
   }
   if (distance < 1 || distance > 4096) {

@@ -9,12 +9,21 @@ namespace tenon::schedule {
 
 namespace {
 
-// The vectorised loop that would have another than unrolled loops inside; -1 if there is none.
+// The vectorised loop that would have another than unrolled and tensorised loops inside; -1 if there is none.
 LoopId disturbed_vector(const Stage& st, const std::vector<LoopId>& leaves) {
   LoopId vector = -1;
   for (const LoopId l : leaves) {
-    if (vector >= 0 && st.loop(l).mark != Mark::kUnroll) return vector;
+    const Mark mark = st.loop(l).mark;
+    if (vector >= 0 && mark != Mark::kUnroll && mark != Mark::kTensorize) return vector;
     if (st.loop(l).mark == Mark::kVectorize) vector = l;
+  }
+  return -1;
+}
+
+// The tensorised loop that would not be innermost; -1 if there is none.
+LoopId disturbed_tensor(const Stage& st, const std::vector<LoopId>& leaves) {
+  for (const LoopId l : leaves) {
+    if (st.loop(l).mark == Mark::kTensorize && l != leaves.back()) return l;
   }
   return -1;
 }
@@ -46,6 +55,9 @@ Result<void> Reorder::check(const State& s) const {
   const std::vector<LoopId> leaves = permuted(st, loops);
   if (const LoopId l = disturbed_vector(st, leaves); l >= 0) {
     return Illegal{.code = IllegalCode::kNotInnermost, .stage = stage.id, .loop = l};
+  }
+  if (const LoopId l = disturbed_tensor(st, leaves); l >= 0) {
+    return Illegal{.code = IllegalCode::kNotInLanes, .stage = stage.id, .loop = l};
   }
   // The initial value must still be set outside every reduction loop.
   bool reduction_seen = false;
