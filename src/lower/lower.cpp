@@ -55,7 +55,7 @@ Result<ir::Function> lower(const schedule::State& s, const RunOptions& options) 
   const auto bounds = schedule::infer_bounds(s);
   if (!bounds) return bounds.illegal();
   TENON_TRY(schedule::check_program(s, *bounds));
-  return run_passes(emit_loops(s, *bounds), {&s.target()}, options);
+  return run_passes(emit_loops(s, *bounds), pipeline(), {&s.target()}, options);
 }
 
 std::vector<ir::Array> pack_inputs(const schedule::State& s, const std::vector<ir::Array>& inputs) {

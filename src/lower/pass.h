@@ -40,7 +40,9 @@ struct RunOptions {
 };
 
 const std::vector<Pass>& pipeline();
-// Throws UserError if `skip` or `stop_after` names no pass.
-ir::Function run_passes(ir::Function f, const PassContext& ctx, const RunOptions& options);
+// Throws UserError if `skip` or `stop_after` names no pass, and with options.verify InternalError that names the pass
+// whose result is not valid.
+ir::Function run_passes(ir::Function f, const std::vector<Pass>& passes, const PassContext& ctx,
+                        const RunOptions& options);
 
 }  // namespace tenon::lower
