@@ -73,7 +73,7 @@ std::string c_header(const Program& program) {
   text.insert(text.find(end_of_comment) + 1, " *\n" + tensor_table("inputs", program.inputs) +
                                                  tensor_table("outputs", program.outputs));
   replace_all(text, "tenon_model", program.name);
-  replace_all(text, "TENON_MODEL", upper(program.name));
+  replace_all(text, "TENON_MODEL", "TENON_LIBRARY_" + upper(program.name));
   return text;
 }
 

@@ -35,8 +35,18 @@ TEST(UsableCpus, RespectsANarrowMaskAndStartsWithTheCurrentCpu) {
     const CpuList narrow = usable_cpus();
     EXPECT_EQ(narrow.count, 1);
     EXPECT_EQ(narrow.cpus[0], static_cast<int>(cpu));
+    EXPECT_EQ(narrow.cores, 1);
+    EXPECT_EQ(default_threads(), 1);
     ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
   }
+}
+
+TEST(UsableCpus, ThereIsAThreadPerCoreAtMost) {
+  const CpuList list = usable_cpus();
+  EXPECT_GE(list.cores, 1);
+  EXPECT_LE(list.cores, list.count);
+  EXPECT_GE(default_threads(), 1);
+  EXPECT_LE(default_threads(), list.cores);
 }
 
 }  // namespace
