@@ -92,13 +92,14 @@ std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op)
   return std::nullopt;
 }
 
-std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op) {
+std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op,
+                                            bool any_map) {
   if (op.combiner != ir::BinaryOp::kAdd || op.axes.empty()) return std::nullopt;
   const ir::Expr body = op.body;
   const auto* product = body.as<ir::Binary>();
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return std::nullopt;
   auto all = te::accesses(op);
-  if (all.size() != 2 || all[0].tensor.same_as(all[1].tensor)) return std::nullopt;
+  if (all.size() != 2 || (all[0].tensor.same_as(all[1].tensor) && !any_map)) return std::nullopt;
   const auto plain = [&](const te::Access& a) {
     return std::all_of(a.indices.begin(), a.indices.end(), [&](const ir::Expr& i) {
       return plain_axis(i, op).has_value() || ir::const_int(i).has_value();
@@ -118,7 +119,7 @@ std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te:
     return (plain(a) ? 4 : 0) + (constant(a) ? 2 : 0) + (holds_last(a) ? 1 : 0);
   };
   const size_t w = rank(all[1]) >= rank(all[0]) ? 1 : 0;
-  if (!plain(all[w])) return std::nullopt;
+  if (any_map ? !holds_last(all[w]) : !plain(all[w])) return std::nullopt;
   return Contraction{all[1 - w], all[w]};
 }
 
@@ -166,6 +167,31 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Targ
   return best;
 }
 
+RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t, int64_t limit) {
+  RegisterTile best;
+  double best_cost = 1e30;
+  // Units narrower than a vector are kept busy by fewer loads.
+  const double loads = t.datapath_bytes >= t.vector_bytes ? 1.0 : 0.15;
+  const int64_t widest = x <= 2 ? 8 : 4;
+  for (int64_t kb = 1; kb <= std::min(widest, kvecs); ++kb) {
+    int64_t most = (t.vector_registers - kb - 1) / kb;
+    if (limit > 0) most = std::min(most, limit);
+    if (most < 1) continue;
+    const RegisterTile r{kb, arith::ceil_div(x, std::min(x, most)), 1};
+    const double positions = static_cast<double>(x) / static_cast<double>(r.xn);
+    const double waste =
+        static_cast<double>(arith::ceil_div(kvecs, kb) * kb) / static_cast<double>(kvecs);
+    double cost = waste * (1 + loads * (3.0 / positions + 1.0 / static_cast<double>(kb)));
+    if (x % r.xn != 0) cost *= 1.02;
+    if (static_cast<double>(kb) * positions < 8) cost *= 2;
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = r;
+    }
+  }
+  return best;
+}
+
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t) {
   const int64_t full = t.lanes(element_bytes);
   const auto cost = [&](int64_t lanes) {
@@ -175,7 +201,9 @@ int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Targ
     const bool half_is_cheap = lanes * element_bytes >= t.datapath_bytes;
     return half_is_cheap ? waste : waste * 1.5;
   };
-  if (t.vector_bytes > 32 && channels >= full / 2 && cost(full / 2) < cost(full)) return full / 2;
+  // Fewer, wider vectors are worth a few lanes.
+  if (t.vector_bytes > 32 && channels >= full / 2 && cost(full / 2) < 0.95 * cost(full))
+    return full / 2;
   int64_t lanes = std::max<int64_t>(full, 2);
   while (lanes > 2 && lanes / 2 >= channels) lanes /= 2;
   return lanes;

@@ -26,11 +26,13 @@ std::optional<Chain> find_chain(const te::ComputeDag& dag);
 std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
 
 // sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain axes and, of
-// two such, the constant one or the one that holds the last axis.
+// two such, the constant one or the one that holds the last axis. With `any_map` two places of one tensor count too,
+// and it is enough that one index of `w` is the last axis.
 struct Contraction {
   te::Access x, w;
 };
-std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op);
+std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op,
+                                            bool any_map = false);
 
 // The axis an index is, if it is just one: position in op.axes, or axes.size() + position in reduce_axes.
 std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op);
@@ -52,6 +54,9 @@ struct RegisterTile {
 // kvecs: vectors of channels; limit: most positions in a tile, 0 for none.
 RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Target& t,
                          int64_t limit = 0);
+// kb need not divide kvecs: the last tile is computed whole. y is 1.
+RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t,
+                               int64_t limit = 0);
 
 // Lanes for `channels`: the full vector unless a half one wastes less.
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t);

@@ -2,9 +2,10 @@
 // Matrix multiplication, batched or not, either operand transposed. The second operand is stored in panels of
 // nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage otherwise. The
 // register tile is a few rows times nb vectors.
+#include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/loops.h"
 
 namespace tenon::templates {
 
@@ -27,15 +28,15 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
   if (!chain) return std::nullopt;
   m.chain = *chain;
   const te::ComputeOp& op = *m.chain.anchor;
-  const auto parts = find_contraction(dag, op);
-  if (!parts || op.axes.size() < 2 || op.reduce_axes.size() != 1 || !parts->x.affine)
+  const auto parts = find_contraction(dag, op, true);
+  if (!parts || op.axes.size() < 2 || op.reduce_axes.size() != 1 || !parts->x.affine ||
+      !parts->w.affine)
     return std::nullopt;
   if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
   m.x = parts->x;
   m.w = parts->w;
   const size_t j = op.axes.size() - 1;
   const size_t i = op.axes.size() - 2;
-  const size_t k = op.axes.size();
   if (m.x.strides[j] != 0 || m.w.strides[i] != 0 || m.w.strides[j] == 0) return std::nullopt;
   bool has_j = false;
   bool has_k = false;
@@ -44,7 +45,7 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
     if (axis == j) {
       m.j_dim = d;
       has_j = true;
-    } else if (axis == k) {
+    } else if (!has_k && ir::uses_var(m.w.indices[d], op.reduce_axes[0].var.node())) {
       m.k_dim = d;
       has_k = true;
     } else {
@@ -74,6 +75,7 @@ class Writer : private PlanWriter {
     for (const te::ComputeOp* p : m_.chain.inlined) line("compute_inline {}", p->name());
     store_fixed_inputs();
     pack_columns();
+    line("layout_split {} {} [$jn, $jv]", acc_, op_.axes.size() - 1);
     tile_output();
     tile_sum();
     return take();
@@ -88,7 +90,8 @@ class Writer : private PlanWriter {
     const int64_t kvecs = arith::ceil_div(columns, v);
     // Rows a multiple of 4 KiB apart fall into one set of the first-level cache.
     const int64_t limit = m_.row_stride_bytes % 4096 == 0 ? 8 : 0;
-    const RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
+    RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
+    if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
     knobs() = {{"v", v},
                {"nb", r.kb},
                {"in", r.xn},
@@ -125,40 +128,37 @@ class Writer : private PlanWriter {
     const std::string j = axes.back().var.name();
     line("split {} {} [$nb, $v]", out_, j);
     line("split {} {} [$in] parts", out_, i);
-    std::vector<std::string> outer;
+    std::vector<NamedLoop> outer;
     int64_t pieces = knobs()["jn"];
     for (size_t d = 0; d + 2 < op_.axes.size(); ++d) {
-      outer.push_back(axes[d].var.name());
+      outer.push_back({axes[d].var.name(), op_.axes[d].extent});
       pieces *= op_.axes[d].extent;
     }
     const bool by_column = balance(pieces, t_.cores) >= 0.9;
-    std::vector<std::string> order = outer;
-    order.push_back(by_column ? j + ".0" : i + ".0");
-    order.push_back(by_column ? i + ".0" : j + ".0");
-    const std::string at = order.back();
+    const NamedLoop columns{j + ".0", knobs()["jn"]}, rows{i + ".0", knobs()["in"]};
+    outer.push_back(by_column ? columns : rows);
+    outer.push_back(by_column ? rows : columns);
+    std::vector<std::string> order;
+    for (const NamedLoop& l : outer) order.push_back(l.name);
     order.insert(order.end(), {i + ".1", j + ".1", j + ".2"});
     line("reorder {} [{}]", out_, comma(order));
     line("unroll {} {}.1", out_, i);
     line("unroll {} {}.1", out_, j);
     line("vectorize {} {}.2", out_, j);
-    line("compute_at {} {} {}", acc_, out_, at);
-    if (by_column && !outer.empty()) {
-      outer.push_back(j + ".0");
-      line("fuse {} [{}]", out_, comma(outer));
-      std::string fused;
-      for (const std::string& s : outer) fused += (fused.empty() ? "" : "@") + s;
-      line("parallel {} {}", out_, fused);
-    } else {
-      line("parallel {} {}", out_, by_column ? j + ".0" : i + ".0");
-    }
+    line("compute_at {} {} {}", acc_, out_, outer.back().name);
+    outer.pop_back();
+    int64_t work = op_.reduce_axes[0].extent;
+    for (const te::Axis& a : op_.axes) work *= a.extent;
+    deal_out(*this, out_, outer, work / knobs()["v"]);
   }
 
+  // Whole panels, so that nothing is tested inside: what lies beyond the last column is not stored.
   void tile_sum() {
-    line("split {} {} [$v]", acc_, j_);
-    line("reorder {} [{}, {}, {}.0, {}.1]", acc_, k_, i_, j_, j_);
+    line("split {} {}_1 [$v]", acc_, j_);
+    line("reorder {} [{}, {}, {}_1.0, {}_1.1]", acc_, k_, i_, j_, j_);
     line("unroll {} {}", acc_, i_);
-    line("unroll {} {}.0", acc_, j_);
-    line("vectorize {} {}.1", acc_, j_);
+    line("unroll {} {}_1.0", acc_, j_);
+    line("vectorize {} {}_1.1", acc_, j_);
   }
 
   const Matmul& m_;

@@ -81,8 +81,24 @@ bool can_join(const te::ComputeDag& dag, size_t first) {
   return true;
 }
 
+// A sum of products where each operand is reused along an axis of the output wants tiles, not rows.
+bool reuses_both(const te::ComputeDag& dag, const te::ComputeOp& op) {
+  const auto parts = find_contraction(dag, op, true);
+  if (!parts) return false;
+  const auto reused = [&](const te::Access& a) {
+    for (size_t d = 0; d < op.axes.size(); ++d) {
+      if (a.reused[d]) return true;
+    }
+    return false;
+  };
+  return reused(parts->x) && reused(parts->w);
+}
+
 std::optional<Rows> match(const te::ComputeDag& dag, const Edges& edges) {
   if (dag.outputs.size() != 1) return std::nullopt;
+  for (const te::OpRef& op : dag.ops) {
+    if (op->is_reduction() && reuses_both(dag, *op)) return std::nullopt;
+  }
   Rows r;
   r.last = dag.producer(dag.outputs[0]);
   size_t reduced = 0;

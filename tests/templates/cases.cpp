@@ -348,6 +348,21 @@ std::vector<Case> cases() {
          return unary_dag(
              {1, 1001}, [](te::Builder& b, const te::Tensor& x) { return te::softmax(b, "Y", x); });
        }},
+      {"matmul", "attention_scores",
+       [=] {
+         return te::parse(
+             "input X: f32[3, 1, 2, 21, 8]\nM[b: 1, h: 2, i: 21, j: 21] = sum(k: 8) X[0, 0, h, i, "
+             "k] "
+             "* X[1, 0, h, j, k]\nY[b: 1, h: 2, i: 21, j: 21] = M[0, h, i, j] / 8.0\noutput Y\n");
+       }},
+      {"matmul", "attention_from_rows",
+       [=] {
+         return te::parse(
+             "input X: f32[1, 19, 12]\ninput Y: f32[1, 19, 12]\nM[b: 1, h: 3, i: 19, j: 19] = "
+             "sum(k: "
+             "4) X[b, i, h * 4 + k] * Y[b, j, h * 4 + k]\noutput M\n");
+       }},
+      {"matmul", "step", [=] { return matmul_dag(3, 131, 33, true, false, true); }},
   };
 }
 
