@@ -26,6 +26,24 @@ bool in_place(const te::ComputeOp& op, const std::vector<te::Access>& accesses,
   return found;
 }
 
+// Every read is at the op's own axes up to a shift, as in concatenation, or of something small: any layout that all
+// tensors share is as good as another.
+bool is_aligned(const te::ComputeOp& op, const std::vector<te::Access>& accesses) {
+  int64_t all = 1;
+  for (const int64_t n : op.output.shape()) all *= n;
+  for (const te::Access& a : accesses) {
+    int64_t elements = 1;
+    for (const int64_t n : a.tensor.shape()) elements *= n;
+    bool own = a.affine && a.indices.size() == op.axes.size();
+    for (size_t d = 0; own && d < a.indices.size(); ++d) {
+      const arith::Linear& l = a.map[d];
+      own = l.terms.empty() || (l.terms.size() == 1 && l.coefficient(op.axes[d].var.node()) == 1);
+    }
+    if (!own && elements * 4 > all) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges& edges) {
@@ -44,17 +62,11 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
   const auto accesses = te::accesses(op);
   std::vector<std::string> alike;  // free tensors, best stored like the output
   std::optional<layout::Layout> asked;
-  bool flexible = true;
   for (const te::Input& in : dag.inputs) {
     const auto it = edges.fixed.find(in.tensor.name());
     const bool same = in_place(op, accesses, in.tensor);
     if (same && it == edges.fixed.end()) alike.push_back(in.tensor.name());
     if (same && it != edges.fixed.end() && !asked) asked = it->second;
-    int64_t elements = 1;
-    for (const int64_t n : in.tensor.shape()) elements *= n;
-    int64_t all = 1;
-    for (const int64_t n : op.output.shape()) all *= n;
-    flexible = flexible && (same || elements * 4 <= all);
   }
   if (const auto it = edges.fixed.find(out); it != edges.fixed.end()) asked = it->second;
   p.store_fixed_inputs();
@@ -63,7 +75,7 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
     for (const std::string& s : alike) p.store(s, *asked);
   }
   loop_over_storage(p, out);
-  if (flexible) p.set_flexible();
+  if (is_aligned(op, accesses)) p.set_flexible();
   return p.take();
 }
 

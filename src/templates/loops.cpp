@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/loops.h"
 
+#include "ir/visit.h"
 #include "te/access.h"
 #include "templates/anchor.h"
 
@@ -21,6 +22,16 @@ std::optional<size_t> transposed_axis(const te::ComputeOp& op,
     }
   }
   return std::nullopt;
+}
+
+// Axes that a value or a condition depends on, as in concatenation: they stay loops of their own, to be cut there.
+std::vector<bool> used_in_values(const te::ComputeOp& op) {
+  std::vector<bool> used(op.axes.size(), false);
+  const ir::Expr values = ir::rewrite(op.body, [](const ir::Expr& e) {
+    return e.as<ir::Load>() != nullptr ? ir::zero_of(e.dtype()) : e;
+  });
+  for (size_t d = 0; d < op.axes.size(); ++d) used[d] = ir::uses_var(values, op.axes[d].var.node());
+  return used;
 }
 
 // Loops d and d+1 may be one when every access moves through memory as through one long dimension, or not at all.
@@ -47,11 +58,13 @@ std::vector<std::string> names(const std::vector<NamedLoop>& loops) {
 std::vector<NamedLoop> join_loops(PlanWriter& p, const std::string& stage, const te::ComputeOp& op,
                                   const std::vector<te::Access>& accesses) {
   std::vector<NamedLoop> out;
+  const std::vector<bool> used = used_in_values(op);
+  const auto join = [&](size_t a) { return !used[a] && !used[a + 1] && joins(op, accesses, a); };
   size_t d = 0;
   while (d < op.axes.size()) {
     std::vector<NamedLoop> run{{op.axes[d].var.name(), op.axes[d].extent}};
     int64_t extent = op.axes[d].extent;
-    for (; d + 1 < op.axes.size() && joins(op, accesses, d); ++d) {
+    for (; d + 1 < op.axes.size() && join(d); ++d) {
       run.push_back({op.axes[d + 1].var.name(), op.axes[d + 1].extent});
       extent *= op.axes[d + 1].extent;
     }

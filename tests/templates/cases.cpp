@@ -155,6 +155,20 @@ te::ComputeDag masked_softmax_dag() {
   return b.finish();
 }
 
+te::ComputeDag concat_dag(const std::vector<int64_t>& channels, bool epilogue) {
+  te::Builder b;
+  std::vector<te::Tensor> parts;
+  for (const int64_t c : channels)
+    parts.push_back(b.input("X" + std::to_string(parts.size()), ir::kF32, {1, c, 5, 7}));
+  auto y = te::concat(b, "Y", parts, 1);
+  if (epilogue) {
+    const auto g = b.constant("G", ir::kF32, {y.shape()[1], 1, 1});
+    y = te::elementwise(b, "Z", {y, g}, [](auto v) { return v[0] * v[1]; });
+  }
+  b.output(y);
+  return b.finish();
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -363,6 +377,38 @@ std::vector<Case> cases() {
              "4) X[b, i, h * 4 + k] * Y[b, j, h * 4 + k]\noutput M\n");
        }},
       {"matmul", "step", [=] { return matmul_dag(3, 131, 33, true, false, true); }},
+      {"elementwise", "concat",
+       [=] {
+         return concat_dag({16, 32, 16}, false);
+       }},
+      {"elementwise", "concat_many",
+       [=] {
+         return concat_dag({16, 8, 8, 16, 8, 8, 4, 12}, true);
+       }},
+      {"elementwise", "concat_odd",
+       [=] {
+         return concat_dag({5, 24, 3}, true);
+       }},
+      {"elementwise", "slice",
+       [=] {
+         return unary_dag({2, 40, 6, 5}, [](te::Builder& b, const te::Tensor& x) {
+           return te::slice(b, "Y", x, {0, 16, 1, 0}, {2, 16, 4, 5});
+         });
+       }},
+      {"elementwise", "channel_shuffle",
+       [=] {
+         return unary_dag({1, 24, 5, 6}, [](te::Builder& b, const te::Tensor& x) {
+           const auto r = te::reshape(b, "R", x, {1, 2, 12, 5, 6});
+           const auto t = te::transpose(b, "T", r, {0, 2, 1, 3, 4});
+           return te::reshape(b, "Y", t, {1, 24, 5, 6});
+         });
+       }},
+      {"elementwise", "pad",
+       [=] {
+         return unary_dag({1, 20, 6, 9}, [](te::Builder& b, const te::Tensor& x) {
+           return te::pad(b, "Y", x, {0, 0, 1, 2}, {0, 4, 2, 1}, 1.5);
+         });
+       }},
   };
 }
 

@@ -15,6 +15,8 @@ namespace tenon::lower {
 namespace {
 
 constexpr int64_t kMaxPieces = 4;
+constexpr int64_t kFewStores =
+    64;  // over all pieces of a loop that may be cut more often, as by concatenation
 constexpr int64_t kMaxStores = 1500;  // after unrolling, over all pieces of one loop
 
 // Stores in a statement once its loops are unrolled.
@@ -45,11 +47,12 @@ class CutFinder {
         end_(lo_ + *ir::const_int(loop.extent)),
         ranges_(outer) {
     walk(loop.body);
+    most_ = std::max(kMaxPieces, kFewStores / std::max<int64_t>(1, weight(loop.body)));
   }
 
   std::vector<int64_t> cuts() const {
     std::vector<int64_t> all(cuts_.begin(), cuts_.end());
-    if (static_cast<int64_t>(all.size()) < kMaxPieces) return all;
+    if (static_cast<int64_t>(all.size()) < most_) return all;
     // Too many: only the range where everything holds is worth its own copy.
     std::vector<int64_t> main;
     if (true_from_ > lo_ && true_from_ < end_) main.push_back(true_from_);
@@ -116,6 +119,7 @@ class CutFinder {
 
   const ir::VarNode* v_;
   int64_t lo_, end_;
+  int64_t most_ = kMaxPieces;
   arith::Ranges ranges_;
   std::set<int64_t> cuts_;
   int64_t true_from_ = std::numeric_limits<int64_t>::min();
