@@ -82,6 +82,7 @@ class Simplifier {
   bool combine(Linear& l);
   bool join_remainder(Linear& l, size_t at);
   bool join_quotient(Linear& l, size_t at, const ir::Expr& x, int64_t c);
+  bool join_congruent(Linear& l, size_t at, const ir::Expr& y, int64_t c);
   bool split_from_quotient(Linear& l, size_t at);
 
   ir::Expr divide(const ir::Expr& e);

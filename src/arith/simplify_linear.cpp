@@ -178,6 +178,28 @@ bool Simplifier::combine(Linear& l) {
   return changed;
 }
 
+// (x // c)*c + y % c  =>  x where x and y differ by a multiple of c: remainders are reduced term by term.
+bool Simplifier::join_congruent(Linear& l, size_t at, const Expr& y, int64_t c) {
+  const int64_t k = l.terms[at].second;
+  for (size_t i = 0; i < l.terms.size(); ++i) {
+    const auto d = as_quotient(l.terms[i].first, BinaryOp::kFloorDiv);
+    if (i == at || !d || d->c != c || l.terms[i].second != k * c) {
+      continue;
+    }
+    const Linear x = to_linear(d->x);
+    const Linear apart = x - to_linear(y);
+    const bool multiple = apart.constant % c == 0 &&
+                          std::all_of(apart.terms.begin(), apart.terms.end(),
+                                      [&](const auto& term) { return term.second % c == 0; });
+    Linear next = without(without(l, std::max(i, at)), std::min(i, at));
+    if (multiple && add_scaled(next, x, k)) {
+      l = std::move(next);
+      return true;
+    }
+  }
+  return false;
+}
+
 // x - x % c  =>  (x // c)*c, and what join_quotient does.
 bool Simplifier::join_remainder(Linear& l, size_t at) {
   const auto m = as_quotient(l.terms[at].first, BinaryOp::kFloorMod);
@@ -186,7 +208,8 @@ bool Simplifier::join_remainder(Linear& l, size_t at) {
   if (!m || l.terms.size() < 2 || __builtin_mul_overflow(k, m->c, &kc)) {
     return false;
   }
-  if (has_multiple_of(l, at, kc) && join_quotient(l, at, m->x, m->c)) {
+  if (has_multiple_of(l, at, kc) &&
+      (join_quotient(l, at, m->x, m->c) || join_congruent(l, at, m->x, m->c))) {
     return true;
   }
   const Linear x = to_linear(m->x);

@@ -63,6 +63,9 @@ TEST_F(SimplifyTest, DivisionAndRemainder) {
   gives(u - floor_div(u, 8) * 8, "u % 8");
   gives(u - floor_mod(u, 8), "u // 8 * 8");
   gives(floor_mod(floor_div(u, 4), 8) * 4 + floor_mod(u, 4), "u % 32");
+  gives(floor_div(u * 16 + j, 13) * 13 + floor_mod(u * 16 + j, 13), "u * 16 + j");
+  gives(v * 169 + floor_div(u * 16 + j, 13) * 13 + floor_mod(u * 3 + j + 26, 13),
+        "v * 169 + u * 16 + j");
   gives(floor_div(u, 32) * 8 + floor_mod(floor_div(u, 4), 8), "u // 4");
   gives(floor_div(i, 16), "0");
   gives(floor_div(i - 16, 16), "-1");
