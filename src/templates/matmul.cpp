@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix multiplication, batched or not, either operand transposed. The second operand is stored in panels of
-// nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage otherwise. The
-// register tile is a few rows times nb vectors.
+// Matrix multiplication, batched or not, either operand transposed or read through an affine map. The second operand is
+// stored in panels of nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage
+// otherwise. The register tile is a few rows times nb vectors; rows are the longest axis that the second operand does
+// not depend on.
 #include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
@@ -18,8 +19,29 @@ struct Matmul {
   size_t j_dim = 0;                // of w
   std::vector<size_t> other_dims;  // of w: neither j nor k
   size_t k_dim = 0;
+  size_t row = 0;                // axis of the output
+  std::vector<size_t> shared;    // other axes that w does not depend on
+  std::vector<size_t> batch;     // axes that it does
   int64_t row_stride_bytes = 0;  // of x, between rows of the tile
 };
+
+void find_rows(const te::ComputeOp& op, Matmul& m) {
+  bool found = false;
+  for (size_t d = 0; d + 1 < op.axes.size(); ++d) {
+    if (m.w.strides[d] != 0) {
+      m.batch.push_back(d);
+      continue;
+    }
+    m.shared.push_back(d);
+    if (!found || op.axes[d].extent >= op.axes[m.row].extent) m.row = d;
+    found = true;
+  }
+  if (!found) {  // one row of each product: any axis will do
+    m.row = m.batch.back();
+    m.batch.pop_back();
+  }
+  std::erase(m.shared, m.row);
+}
 
 // axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
 std::optional<Matmul> match(const te::ComputeDag& dag) {
@@ -36,8 +58,8 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
   m.x = parts->x;
   m.w = parts->w;
   const size_t j = op.axes.size() - 1;
-  const size_t i = op.axes.size() - 2;
-  if (m.x.strides[j] != 0 || m.w.strides[i] != 0 || m.w.strides[j] == 0) return std::nullopt;
+  if (m.x.strides[j] != 0 || m.w.strides[j] == 0) return std::nullopt;
+  find_rows(op, m);
   bool has_j = false;
   bool has_k = false;
   for (size_t d = 0; d < m.w.indices.size(); ++d) {
@@ -54,7 +76,7 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
   }
   if (!has_j || !has_k) return std::nullopt;
   for (const te::Input& in : dag.inputs) m.constant |= in.constant && in.tensor.same_as(m.w.tensor);
-  m.row_stride_bytes = m.x.strides[i] * m.x.tensor.dtype().bytes();
+  m.row_stride_bytes = m.x.strides[m.row] * m.x.tensor.dtype().bytes();
   return m;
 }
 
@@ -64,7 +86,7 @@ class Writer : private PlanWriter {
       : PlanWriter(initial, edges), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
     acc_ = op_.name() + ".cache";
-    i_ = op_.axes[op_.axes.size() - 2].var.name();
+    i_ = op_.axes[m.row].var.name();
     j_ = op_.axes.back().var.name();
     k_ = op_.reduce_axes[0].var.name();
   }
@@ -84,7 +106,7 @@ class Writer : private PlanWriter {
  private:
   void size_knobs() {
     const int64_t columns = op_.axes.back().extent;
-    const int64_t rows = op_.axes[op_.axes.size() - 2].extent;
+    const int64_t rows = op_.axes[m_.row].extent;
     const int64_t v = std::min(choose_lanes(columns, op_.output.dtype().bytes(), t_),
                                std::max<int64_t>(columns, 2));
     const int64_t kvecs = arith::ceil_div(columns, v);
@@ -124,20 +146,23 @@ class Writer : private PlanWriter {
 
   void tile_output() {
     const std::vector<te::Axis>& axes = m_.chain.final->axes;
-    const std::string i = axes[axes.size() - 2].var.name();
+    const std::string i = axes[m_.row].var.name();
     const std::string j = axes.back().var.name();
     line("split {} {} [$nb, $v]", out_, j);
     line("split {} {} [$in] parts", out_, i);
     std::vector<NamedLoop> outer;
     int64_t pieces = knobs()["jn"];
-    for (size_t d = 0; d + 2 < op_.axes.size(); ++d) {
-      outer.push_back({axes[d].var.name(), op_.axes[d].extent});
+    const auto add = [&](size_t d) { outer.push_back({axes[d].var.name(), op_.axes[d].extent}); };
+    for (const size_t d : m_.batch) {
+      add(d);
       pieces *= op_.axes[d].extent;
     }
     const bool by_column = balance(pieces, t_.cores) >= 0.9;
     const NamedLoop columns{j + ".0", knobs()["jn"]}, rows{i + ".0", knobs()["in"]};
-    outer.push_back(by_column ? columns : rows);
-    outer.push_back(by_column ? rows : columns);
+    if (by_column) outer.push_back(columns);
+    for (const size_t d : m_.shared) add(d);
+    outer.push_back(rows);
+    if (!by_column) outer.push_back(columns);
     std::vector<std::string> order;
     for (const NamedLoop& l : outer) order.push_back(l.name);
     order.insert(order.end(), {i + ".1", j + ".1", j + ".2"});

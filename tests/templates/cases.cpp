@@ -409,6 +409,28 @@ std::vector<Case> cases() {
            return te::pad(b, "Y", x, {0, 0, 1, 2}, {0, 4, 2, 1}, 1.5);
          });
        }},
+      {"matmul", "rows_in_front",
+       [=] {
+         return te::parse(
+             "input X: f32[13, 1, 20]\nconst W: f32[20, 37]\nconst B: f32[37]\nM[t: 13, b: "
+             "1, "
+             "j: 37] = sum(k: 20) X[t, 0, k] * W[k, j]\nY[t: 13, b: 1, j: 37] = M[t, 0, j] + "
+             "B[j]\noutput Y\n");
+       }},
+      {"matmul", "batched_rows",
+       [=] {
+         return te::parse(
+             "input X: f32[3, 7, 11]\ninput W: f32[11, 18]\nM[b: 3, i: 7, j: 18] = sum(k: 11) X[b, "
+             "i, "
+             "k] * W[k, j]\noutput M\n");
+       }},
+      {"matmul", "batch_of_rows",
+       [=] {
+         return te::parse(
+             "input X: f32[5, 11]\ninput W: f32[5, 11, 18]\nM[b: 5, j: 18] = sum(k: 11) X[b, k] * "
+             "W[b, "
+             "k, j]\noutput M\n");
+       }},
   };
 }
 
