@@ -150,6 +150,10 @@ class Writer : private PlanWriter {
     if (buffered_) choose_row_blocks();
     RegisterTile r = choose_tile(tileable, x_, skip_ ? 1 : y_, t_);
     if (skip_) r.yn = y_;
+    // Positions that will be dealt out: as many tiles for each core.
+    const int64_t pieces = op_.axes[0].extent * arith::ceil_div(kvecs, r.kb);
+    const int64_t even = arith::ceil_div(r.xn, t_.cores) * t_.cores;
+    if (c_.pointwise && balance(pieces, t_.cores) < 0.9 && x_ >= 8 * even) r.xn = even;
     // Vectors of a tile lie in one block, or fill whole blocks.
     per_block_ = y_block_ > v ? y_block_ / v : 1;
     if (r.kb % per_block_ != 0) r.kb = std::gcd(r.kb, per_block_);

@@ -141,7 +141,13 @@ class Writer : private PlanWriter {
     line("split {} {}_1 [$v]", w, j);
     line("unroll {} {}_1.0", w, j);
     line("vectorize {} {}_1.1", w, j);
-    line("parallel {} {}_0", w, j);
+    std::vector<NamedLoop> outer;
+    int64_t work = m_.w.tensor.shape()[m_.k_dim] * knobs()["nb"];
+    for (const size_t d : m_.other_dims)
+      outer.push_back({"d" + std::to_string(d), m_.w.tensor.shape()[d]});
+    outer.push_back({j + "_0", knobs()["jn"]});
+    for (const NamedLoop& l : outer) work *= l.extent;
+    deal_out(*this, w, outer, work);
   }
 
   void tile_output() {
