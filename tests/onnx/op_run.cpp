@@ -40,15 +40,20 @@ class StubConvert : public Convert {
                                std::vector<int64_t> otherwise) const override {
     return get(name, std::move(otherwise));
   }
-  std::vector<double> floats_or(const std::string&, std::vector<double> otherwise) const override {
-    return otherwise;
+  std::vector<double> floats_or(const std::string& name,
+                                std::vector<double> otherwise) const override {
+    return get(name, std::move(otherwise));
   }
-  std::vector<std::string> strings_or(const std::string&) const override { return {}; }
+  std::vector<std::string> strings_or(const std::string& name) const override {
+    return get(name, std::vector<std::string>{});
+  }
   std::optional<ir::Array> tensor(const std::string& name) const override {
     return has(name) ? std::optional(std::get<ir::Array>(run_.attributes_.at(name))) : std::nullopt;
   }
-  std::vector<ValueId> subgraph(const std::string&, const std::vector<ValueId>&) override {
-    throw Unsupported("there is no subgraph");
+  std::vector<ValueId> subgraph(const std::string& name,
+                                const std::vector<ValueId>& arguments) override {
+    if (!has(name)) throw Unsupported("there is no subgraph");
+    return std::get<Subgraph>(run_.attributes_.at(name))(b(), arguments);
   }
 
  private:
@@ -60,11 +65,10 @@ class StubConvert : public Convert {
   std::vector<ValueId> inputs_;
 };
 
-std::vector<ir::Array> OpRun::run() const {
+graph::Graph OpRun::graph() const {
   graph::Graph g;
   graph::GraphBuilder b(g);
   std::vector<ValueId> values;
-  std::vector<ir::Array> given;
   for (const Operand& o : operands_) {
     if (!o.value) {
       values.push_back(-1);
@@ -72,7 +76,6 @@ std::vector<ir::Array> OpRun::run() const {
       values.push_back(b.constant(*o.value));
     } else {
       values.push_back(b.input("in", o.value->dtype(), o.value->shape()));
-      given.push_back(*o.value);
     }
   }
   StubConvert convert(*this, b, values);
@@ -87,7 +90,15 @@ std::vector<ir::Array> OpRun::run() const {
   }
   g.compact();
   g.verify();
-  return run_graph(std::move(g), given);
+  return g;
+}
+
+std::vector<ir::Array> OpRun::run() const {
+  std::vector<ir::Array> given;
+  for (const Operand& o : operands_) {
+    if (o.value && !o.constant) given.push_back(*o.value);
+  }
+  return run_graph(graph(), given);
 }
 
 ir::Array random_array(Rng& rng, ir::DType t, const Shape& shape) {

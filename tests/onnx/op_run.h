@@ -14,7 +14,11 @@
 
 namespace tenon::onnx::testing {
 
-using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>, ir::Array>;
+// What runs in place of a graph attribute.
+using Subgraph =
+    std::function<std::vector<ValueId>(graph::GraphBuilder&, const std::vector<ValueId>&)>;
+using Attribute = std::variant<int64_t, double, std::string, std::vector<int64_t>,
+                               std::vector<double>, std::vector<std::string>, ir::Array, Subgraph>;
 
 class OpRun {
  public:
@@ -35,6 +39,7 @@ class OpRun {
     return *this;
   }
   std::vector<ir::Array> run() const;
+  graph::Graph graph() const;  // what it is converted to
 
  private:
   friend class StubConvert;
