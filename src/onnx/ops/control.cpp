@@ -108,12 +108,9 @@ ValueId stack(GraphBuilder& b, const std::vector<ValueId>& xs, int64_t dim) {
     shape[static_cast<size_t>(dim)] = static_cast<int64_t>(xs.size());
     return b.empty(b.dtype(xs[0]), shape);
   }
-  if (parts.size() == 1) return parts[0];
   const bool known = std::all_of(parts.begin(), parts.end(), [&](ValueId v) { return b.data(v); });
   if (known) return b.constant(stacked(b, parts, dim), "stack");
-  return b.compute("stack", parts, [&](te::Builder& t, auto in) {
-    return te::concat(t, "stack", {in.begin(), in.end()}, dim);
-  });
+  return join(b, parts, dim);
 }
 
 std::vector<std::vector<ValueId>> transposed(const std::vector<std::vector<ValueId>>& trips,

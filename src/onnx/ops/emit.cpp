@@ -184,4 +184,22 @@ void copy_element(const ir::Array& source, int64_t from, ir::Array& target, int6
               source.data() + static_cast<size_t>(from) * size, size);
 }
 
+ValueId join(graph::GraphBuilder& b, std::vector<ValueId> parts, int64_t dim) {
+  constexpr size_t kJoined = 16;
+  while (parts.size() > 1) {
+    std::vector<ValueId> joined;
+    for (size_t i = 0; i < parts.size(); i += kJoined) {
+      const std::vector<ValueId> some(
+          parts.begin() + static_cast<std::ptrdiff_t>(i),
+          parts.begin() + static_cast<std::ptrdiff_t>(std::min(i + kJoined, parts.size())));
+      joined.push_back(
+          some.size() == 1 ? some[0] : b.compute("concat", some, [&](te::Builder& t, auto in) {
+            return te::concat(t, "concat", {in.begin(), in.end()}, dim);
+          }));
+    }
+    parts = std::move(joined);
+  }
+  return parts.at(0);
+}
+
 }  // namespace tenon::onnx

@@ -44,6 +44,10 @@ ValueId broadcast_to(Convert& c, const std::string& label, ValueId x, const Shap
 // x as an operand that lies along dimension `axis` of a tensor of `rank`: [3] to [1,3,1,1].
 ValueId along_axis(Convert& c, ValueId x, int64_t axis, int64_t rank);
 
+// Values that have elements, along dimension `dim`. Many go through several concatenations, since each picks
+// between its parts element by element.
+ValueId join(graph::GraphBuilder& b, std::vector<ValueId> parts, int64_t dim);
+
 // The type of sums and of compound formulas: f32 for the 16-bit floats, otherwise t.
 ir::DType wide(ir::DType t);
 // fn in the wide type of v, rounded once at the end.

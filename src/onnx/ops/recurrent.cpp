@@ -14,26 +14,6 @@ using ir::Expr;
 
 // Steps that an unrolled layer may have at most; each is a node or more.
 constexpr int64_t kMostSteps = 4096;
-// Tensors that one concatenation joins: it picks between them element by element.
-constexpr size_t kJoined = 16;
-
-ValueId join(GraphBuilder& b, std::vector<ValueId> parts, int64_t dim) {
-  while (parts.size() > 1) {
-    std::vector<ValueId> joined;
-    for (size_t i = 0; i < parts.size(); i += kJoined) {
-      const std::vector<ValueId> some(
-          parts.begin() + static_cast<std::ptrdiff_t>(i),
-          parts.begin() + static_cast<std::ptrdiff_t>(std::min(i + kJoined, parts.size())));
-      joined.push_back(
-          some.size() == 1 ? some[0] : b.compute("concat", some, [&](te::Builder& t, auto in) {
-            return te::concat(t, "concat", {in.begin(), in.end()}, dim);
-          }));
-    }
-    parts = std::move(joined);
-  }
-  return parts.at(0);
-}
-
 // x[d, begin.., :] without its first dimension: `count` positions of the second, all of the others.
 ValueId part(GraphBuilder& b, ValueId x, int64_t d, int64_t begin, int64_t count) {
   Shape shape = b.shape(x);

@@ -134,10 +134,7 @@ std::vector<ValueId> convert_tfidf(Convert& c) {
       b.reshape(b.cast(c.input(0), ir::kI64), {shape.size() == 2 ? shape[0] : 1, shape.back()});
   std::vector<ValueId> counts;
   for (const Grams& g : v.grams) counts.push_back(count(c, v, g, rows));
-  const ValueId all =
-      counts.size() == 1 ? counts[0] : b.compute("concat", counts, [](te::Builder& t, Tensors in) {
-        return te::concat(t, "concat", {in.begin(), in.end()}, 1);
-      });
+  const ValueId all = join(b, counts, 1);
   shape.back() = v.columns;
   return {b.reshape(weigh(c, v, all), shape)};
 }
