@@ -53,6 +53,8 @@ TEST_F(Models, CheckDescribesTheModel) {
   EXPECT_EQ(answer["ops"]["Conv"], 3);
   EXPECT_EQ(answer["parameters"], 1693362);
   EXPECT_EQ(answer["inputs"][0]["shape"], Json({1, 4, 84, 84}));
+  const Outcome piped = tenon({"check", "-", "--json"}, files::read_file(model()));
+  EXPECT_EQ(parse_answer(piped, "tenon.check/1")["parameters"], 1693362);
   const Outcome text = tenon({"check", model()});
   EXPECT_TRUE(contains(text.out, "output   q_values: f32 1x18")) << text.out;
   EXPECT_EQ(text.err, "");

@@ -184,20 +184,28 @@ void print_problems(const std::vector<onnx::Problem>& problems, const Console& c
   }
 }
 
-onnx::Imported import_model(const ModelOptions& options, const Console& console) {
+onnx::Imported import_quietly(const ModelOptions& options) {
   check_readable(options.path);
   const onnx::ImportOptions import = import_options(options);
   try {
     return options.path == "-" ? onnx::import_bytes(files::read_file("-"), ".", import)
                                : onnx::import_file(options.path, import);
-  } catch (const onnx::ImportError& error) {
-    print_problems(error.problems(), console);
-    throw CommandError(
-        kExitImport,
-        fmt::format("{}: {} node{} cannot be imported", files::display_name(options.path),
-                    error.problems().size(), error.problems().size() == 1 ? "" : "s"));
+  } catch (const onnx::ImportError&) {
+    throw;
   } catch (const UserError& error) {
     throw CommandError(kExitImport, error.what());
+  }
+}
+
+onnx::Imported import_model(const ModelOptions& options, const Console& console) {
+  try {
+    return import_quietly(options);
+  } catch (const onnx::ImportError& error) {
+    const size_t count = error.problems().size();
+    print_problems(error.problems(), console);
+    throw CommandError(
+        kExitImport, fmt::format("{}: {} node{} cannot be imported",
+                                 files::display_name(options.path), count, count == 1 ? "" : "s"));
   }
 }
 

@@ -42,6 +42,8 @@ bool is_artifact(const std::string& path);
 
 // What is wrong with the model ends in exit code 3; one line per node goes to stderr.
 onnx::Imported import_model(const ModelOptions& options, const Console& console);
+// The same without the lines: nodes that cannot be imported are an onnx::ImportError.
+onnx::Imported import_quietly(const ModelOptions& options);
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console);
 
 struct Compiled {

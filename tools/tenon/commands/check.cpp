@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "compile/evaluator.h"
@@ -39,28 +38,28 @@ std::vector<Tensor> tensors(const graph::Graph& g, const std::vector<graph::Valu
   return list;
 }
 
+// What would become of the graph: steps and distinct tasks.
+void count_tasks(graph::Graph g, Checked& c) {
+  graph::optimize(g, {compile::compiled_evaluator()});
+  graph::own_outputs(g);
+  const graph::Partition p = graph::partition(g);
+  c.tasks = p.tasks.size();
+  c.calls = p.calls.size();
+}
+
 Checked check_model(const ModelOptions& options) {
-  const onnx::ImportOptions import = import_options(options);
-  std::error_code ignored;
-  if (!std::filesystem::exists(options.path, ignored)) {
-    throw UserError(options.path, 0, 0, "there is no such file");
-  }
   Checked c;
   try {
-    c.report = onnx::check_file(options.path, import);
-    if (!c.report.problems.empty()) {
-      return c;
+    onnx::Imported imported = import_quietly(options);
+    c.report.info = imported.info;
+    c.inputs = tensors(imported.graph, imported.graph.inputs);
+    c.outputs = tensors(imported.graph, imported.graph.outputs);
+    count_tasks(std::move(imported.graph), c);
+  } catch (const onnx::ImportError& error) {
+    c.report.problems = error.problems();
+    if (options.path != "-") {
+      c.report.info = onnx::check_file(options.path, import_options(options)).info;
     }
-    graph::Graph g = onnx::import_file(options.path, import).graph;
-    c.inputs = tensors(g, g.inputs);
-    c.outputs = tensors(g, g.outputs);
-    graph::optimize(g, {compile::compiled_evaluator()});
-    graph::own_outputs(g);
-    const graph::Partition p = graph::partition(g);
-    c.tasks = p.tasks.size();
-    c.calls = p.calls.size();
-  } catch (const UserError& error) {
-    throw CommandError(kExitImport, error.what());
   }
   return c;
 }
