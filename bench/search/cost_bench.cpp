@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it costs to look at a candidate: bounds, and features from state and bounds. The programs are those that the
-// templates choose for a product with an epilogue and for a convolution.
+// What it costs to look at a candidate: bounds, features from state and bounds, the model's prediction; and to train
+// the model. The programs looked at are those that the templates choose for a product with an epilogue and for a
+// convolution; the model learns made-up times of random tilings.
 #include <benchmark/benchmark.h>
 
-#include "cost/features.h"
+#include "cost/model.h"
+#include "cost/tilings.h"
 #include "te/ops.h"
 #include "templates/template.h"
 
@@ -53,10 +55,56 @@ void features(benchmark::State& state, schedule::State (*make)()) {
   state.counters["rows"] = static_cast<double>(rows);
 }
 
+std::vector<cost::Sample> samples(size_t n) {
+  Rng rng(1);
+  return cost::made_up_samples({}, "t", n, rng);
+}
+
+// Per batch of the size that evolution scores at once; per candidate in the counter.
+void predict(benchmark::State& state) {
+  const auto all = samples(2048);
+  const auto model = cost::make_model("xgb", 1, static_cast<int>(state.range(1)));
+  model->update(std::span(all).first(static_cast<size_t>(state.range(0))));
+  std::vector<cost::Features> batch;
+  for (const cost::Sample& s : all) batch.push_back(s.features);
+  for (auto _ : state) {
+    auto scores = model->predict(batch);
+    benchmark::DoNotOptimize(scores);
+  }
+  state.counters["candidates/s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(batch.size()),
+      benchmark::Counter::kIsRate);
+}
+
+void train(benchmark::State& state) {
+  const auto all = samples(static_cast<size_t>(state.range(0)));
+  for (auto _ : state) {
+    const auto model = cost::make_model("xgb", 1, 1);
+    model->update(all);
+  }
+}
+
 BENCHMARK_CAPTURE(bounds, matmul, matmul)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(features, matmul, matmul)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(bounds, convolution, convolution)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(features, convolution, convolution)->Unit(benchmark::kMicrosecond);
+BENCHMARK(predict)
+    ->ArgNames({"samples", "threads"})
+    ->Args({200, 1})
+    ->Args({1000, 1})
+    ->Args({1000, 2})
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(train)
+    ->ArgName("samples")
+    ->Arg(200)
+    ->Arg(1000)
+    ->Arg(10000)
+    ->UseRealTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
 
 }  // namespace
 }  // namespace tenon

@@ -9,25 +9,20 @@ namespace tenon::cost {
 
 namespace {
 
-constexpr double kGrid = 1 << 18;
-constexpr double kLargest = 63;  // 6 bits before the point and 18 behind it: exact in a float
-
-float rounded(double v) {
-  return static_cast<float>(std::round(std::clamp(v, -kLargest, kLargest) * kGrid) / kGrid);
-}
+bool ran(const Sample& s) { return std::isfinite(s.seconds) && s.seconds > 0; }
 
 }  // namespace
 
 std::vector<float> labels_of(std::span<const Sample> samples) {
   std::unordered_map<std::string_view, double> best;
   for (const Sample& s : samples) {
+    if (!ran(s)) continue;
     const auto [it, fresh] = best.emplace(s.task, s.seconds);
     if (!fresh) it->second = std::min(it->second, s.seconds);
   }
   std::vector<float> out;
   for (const Sample& s : samples) {
-    const bool failed = !std::isfinite(s.seconds) || s.seconds <= 0;
-    out.push_back(failed ? 0.0F : static_cast<float>(best.at(s.task) / s.seconds));
+    out.push_back(ran(s) ? static_cast<float>(best.at(s.task) / s.seconds) : 0.0F);
   }
   return out;
 }
@@ -41,8 +36,8 @@ void pack_sum_gradients(const Packs& packs, std::span<const float> predicted, Gr
     double score = 0;
     for (size_t r = 0; r < packs.rows[p]; ++r) score += predicted[row + r];
     const double y = packs.labels[p];
-    const float first = rounded((score - y) * y);
-    const float second = rounded(y * static_cast<double>(packs.rows[p]));
+    const float first = static_cast<float>((score - y) * y);
+    const float second = static_cast<float>(y * static_cast<double>(packs.rows[p]));
     for (size_t r = 0; r < packs.rows[p]; ++r, ++row) {
       out.first[row] = first;
       out.second[row] = second;

@@ -28,8 +28,6 @@ struct Gradients {
   std::vector<float> first, second;  // per row
   double rmse = 0;                   // of the scores, weighted like the loss
 };
-// Both derivatives are rounded to multiples of 2^-18: then sums over many rows are exact in any order, and trees do
-// not depend on the number of threads.
 void pack_sum_gradients(const Packs& packs, std::span<const float> predicted, Gradients& out);
 
 }  // namespace tenon::cost

@@ -239,8 +239,6 @@ TEST(FeaturesFuzz, AgreeWithTheLoopsThatAreEmitted) {
   // Boxes are exact but for quotients and remainders of one loop that add up.
   EXPECT_GT(count.compared, kRuns);
   EXPECT_GT(static_cast<double>(count.equal), 0.97 * static_cast<double>(count.compared));
-  std::printf("%lld boxes, %lld exact\n", static_cast<long long>(count.compared),
-              static_cast<long long>(count.equal));
 }
 
 }  // namespace
