@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradient-boosted trees by XGBoost, with Ansor's loss as a custom objective. Trained from scratch each time: labels
-// are relative to the best time of their task, and that moves. One thread trains: ten thousand samples take it about a
-// second, threads would mostly wait for each other at every node of a tree, and sums keep their order.
+// are relative to the best time of their task, and that moves. XGBoost's own threads are never used: ten thousand
+// samples take one thread about a second, several would mostly wait for each other at every node of a tree, and their
+// pool would survive neither a fork nor a thread sanitizer. Predictions are shared among threads here.
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
-#include <mutex>
 
 #include "cost/models/rows.h"
 #include "cost/pack_sum.h"
 #include "support/check.h"
+#include "support/parallel.h"
 
 namespace tenon::cost {
 
@@ -20,6 +21,7 @@ namespace {
 constexpr size_t kEnough = 32;   // samples that ran; fewer give no model
 constexpr double kGrowth = 1.2;  // retrained when there are this many times the samples
 constexpr int kMaxRounds = 300;
+constexpr size_t kChunk = 1024;    // rows that one thread predicts at a time
 constexpr int kPatience = 20;      // rounds without a better fit
 constexpr double kBetter = 0.995;  // of the best error so far
 constexpr double kFitted = 2e-3;   // an error below the noise of any measurement
@@ -39,6 +41,7 @@ constexpr Parameter kParameters[] = {
     {"objective", "reg:squarederror"},  // the trees only; gradients are ours
     {"disable_default_eval_metric", "1"},
     {"verbosity", "0"},
+    {"nthread", "1"},
 };
 
 void check(int status) { TENON_CHECK(status == 0) << "xgboost: " << XGBGetLastError(); }
@@ -109,8 +112,7 @@ class XgbModel : public CostModel {
         XGBoosterLoadModelFromBuffer(b.get(), body.data() + end + 1, body.size() - end - 1) != 0) {
       throw UserError("the cost model is damaged: " + std::string(XGBGetLastError()));
     }
-    set_threads(b.get(), threads_);
-    booster_ = std::move(b);
+    adopt(std::move(b));
     trained_on_ = 0;  // of another history: the first samples of this one decide anew
   }
 
@@ -121,12 +123,7 @@ class XgbModel : public CostModel {
     Booster b(handle);
     for (const Parameter& p : kParameters) check(XGBoosterSetParam(handle, p.name, p.value));
     check(XGBoosterSetParam(handle, "seed", std::to_string(seed_ & 0x7fffffff).c_str()));
-    set_threads(handle, 1);
     return b;
-  }
-
-  static void set_threads(BoosterHandle b, int threads) {
-    check(XGBoosterSetParam(b, "nthread", std::to_string(threads).c_str()));
   }
 
   // Failures weigh nothing in the loss and are left out.
@@ -148,8 +145,7 @@ class XgbModel : public CostModel {
     const Matrix data(handle);
     Booster b = make_booster(handle);
     boost(b.get(), handle, packs);
-    set_threads(b.get(), threads_);
-    booster_ = std::move(b);
+    adopt(std::move(b));
     trained_on_ = samples.size();
   }
 
@@ -177,20 +173,38 @@ class XgbModel : public CostModel {
     return {out, shape[0]};
   }
 
-  std::vector<float> predict_rows(const std::vector<float>& values) const {
-    if (values.empty()) return {};
-    const std::string array = fmt::format(
-        R"({{"data": [{}, true], "shape": [{}, {}], "typestr": "<f4", "version": 3}})",
-        reinterpret_cast<uintptr_t>(values.data()), values.size() / kFeatures, kFeatures);
+  // A booster configures itself in its first prediction; after that predicting changes nothing in it.
+  void adopt(Booster b) {
+    std::vector<float> nothing(kFeatures), score(1);
+    predict_chunk(b.get(), nothing, score);
+    booster_ = std::move(b);
+  }
+
+  std::vector<float> predict_rows(std::span<const float> values) const {
+    std::vector<float> out(values.size() / kFeatures);
+    const size_t chunks = (out.size() + kChunk - 1) / kChunk;
+    for_each_parallel(chunks, threads_, [&](size_t c) {
+      const size_t first = c * kChunk, rows = std::min(kChunk, out.size() - first);
+      predict_chunk(booster_.get(), values.subspan(first * kFeatures, rows * kFeatures),
+                    std::span(out).subspan(first, rows));
+    });
+    return out;
+  }
+
+  // Results live in memory of the calling thread until its next call.
+  static void predict_chunk(BoosterHandle b, std::span<const float> values, std::span<float> out) {
+    const std::string array =
+        fmt::format(R"({{"data": [{}, true], "shape": [{}, {}], "typestr": "<f4", "version": 3}})",
+                    reinterpret_cast<uintptr_t>(values.data()), out.size(), kFeatures);
     const bst_ulong* shape = nullptr;
     bst_ulong dims = 0;
-    const float* out = nullptr;
-    const std::scoped_lock lock(mutex_);  // results live in the booster until the next call
-    check(XGBoosterPredictFromDense(booster_.get(), array.c_str(), R"({"type": 1,
+    const float* scores = nullptr;
+    check(XGBoosterPredictFromDense(b, array.c_str(), R"({"type": 1,
         "training": false, "iteration_begin": 0, "iteration_end": 0, "strict_shape": false,
         "cache_id": 0, "missing": NaN})",
-                                    nullptr, &shape, &dims, &out));
-    return {out, out + shape[0]};
+                                    nullptr, &shape, &dims, &scores));
+    TENON_CHECK(shape[0] == out.size()) << shape[0] << " predictions for " << out.size() << " rows";
+    std::copy(scores, scores + out.size(), out.begin());
   }
 
   uint64_t seed_;
@@ -198,7 +212,6 @@ class XgbModel : public CostModel {
   uint64_t seen_ = 0;      // samples at the last update
   size_t trained_on_ = 0;  // samples at the last training
   Booster booster_;        // null: not trained
-  mutable std::mutex mutex_;
 };
 
 }  // namespace
