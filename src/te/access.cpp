@@ -88,7 +88,9 @@ SimpleAccess classify(const ComputeOp& op, const Access& access) {
     last = at;
   }
   result.simple = true;
-  result.missing = std::count(uses.begin(), uses.end(), 0) > 0;
+  for (size_t i = 0; i < uses.size(); ++i) {  // an axis of one element may stand as 0
+    result.missing = result.missing || (uses[i] == 0 && op.axes[i].extent > 1);
+  }
   result.duplicated = std::any_of(uses.begin(), uses.end(), [](int n) { return n > 1; });
   return result;
 }
