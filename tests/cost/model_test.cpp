@@ -8,6 +8,7 @@
 
 #include "cost/pack_sum.h"
 #include "cost/tilings.h"
+#include "support/parallel.h"
 
 namespace tenon::cost {
 namespace {
@@ -96,8 +97,9 @@ TEST_P(EveryModel, IsSavedAndLoaded) {
   other->load(bytes);
   EXPECT_EQ(m->trained(), other->trained());
   EXPECT_EQ(bytes, other->trained() ? m->save() : other->save());
-  if (m->trained())
+  if (m->trained()) {
     EXPECT_EQ(m->predict(features_of(samples)), other->predict(features_of(samples)));
+  }
 }
 
 TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
@@ -123,7 +125,7 @@ TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::Values("xgb", "random"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& row) { return row.param; });
 
 // ---- learning --------------------------------------------------------------------------------
 
@@ -187,6 +189,18 @@ TEST(Xgb, IsTheSameForAnyNumberOfThreads) {
   }
   EXPECT_EQ(predicted[0], predicted[1]);
   EXPECT_EQ(predicted[0], predicted[2]);
+}
+
+TEST(Xgb, AnswersSeveralThreadsAtOnce) {
+  Rng rng(7);
+  const auto all = made_up_samples({24, 32, 16}, "t", 100, rng);
+  const auto asked = features_of(all);
+  const auto m = make_model("xgb", 1, 2);
+  m->update(all);
+  const auto alone = m->predict(asked);
+  std::vector<std::vector<float>> answers(4);
+  for_each_parallel(answers.size(), 4, [&](size_t i) { answers[i] = m->predict(asked); });
+  for (const auto& a : answers) EXPECT_EQ(a, alone);
 }
 
 TEST(Xgb, StaysBoundedForProgramsOfManyRows) {

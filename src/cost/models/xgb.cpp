@@ -42,7 +42,10 @@ constexpr Parameter kParameters[] = {
     {"disable_default_eval_metric", "1"},
     {"verbosity", "0"},
     {"nthread", "1"},
+    {"num_feature", "164"},
 };
+
+static_assert(kFeatures == 164);
 
 void check(int status) { TENON_CHECK(status == 0) << "xgboost: " << XGBGetLastError(); }
 
@@ -108,6 +111,8 @@ class XgbModel : public CostModel {
     }
     const size_t end = body.find('\n');
     Booster b = make_booster(nullptr);
+    int rounds = 0;
+    check(XGBoosterBoostedRounds(b.get(), &rounds));  // makes it take its parameters, one thread
     if (end == std::string::npos ||
         XGBoosterLoadModelFromBuffer(b.get(), body.data() + end + 1, body.size() - end - 1) != 0) {
       throw UserError("the cost model is damaged: " + std::string(XGBGetLastError()));
