@@ -2,7 +2,10 @@
 // Element-wise chains and data movement: everything inlined into the output, which takes the layout of the tensors that
 // it is computed from element by element.
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
+#include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
@@ -26,22 +29,35 @@ bool in_place(const te::ComputeOp& op, const std::vector<te::Access>& accesses,
   return found;
 }
 
-// Every read is at the op's own axes up to a shift, as in concatenation, or of something small: any layout that all
-// tensors share is as good as another.
-bool is_aligned(const te::ComputeOp& op, const std::vector<te::Access>& accesses) {
-  int64_t all = 1;
-  for (const int64_t n : op.output.shape()) all *= n;
-  for (const te::Access& a : accesses) {
-    int64_t elements = 1;
-    for (const int64_t n : a.tensor.shape()) elements *= n;
-    bool own = a.affine && a.indices.size() == op.axes.size();
-    for (size_t d = 0; own && d < a.indices.size(); ++d) {
-      const arith::Linear& l = a.map[d];
-      own = l.terms.empty() || (l.terms.size() == 1 && l.coefficient(op.axes[d].var.node()) == 1);
-    }
-    if (!own && elements * 4 > all) return false;
+// The read is at the op's own axes up to a shift, as in concatenation; or it moves positions of one channel, as
+// resizing does.
+bool keeps_channels(const te::ComputeOp& op, const te::Access& a) {
+  if (a.indices.size() != op.axes.size()) return false;
+  const auto own = [&](size_t d) {
+    const arith::Linear l = arith::to_linear(a.indices[d]);
+    return l.terms.empty() || (l.terms.size() == 1 && l.coefficient(op.axes[d].var.node()) == 1);
+  };
+  const auto depends = [&](size_t d, size_t axis) {
+    return ir::uses_var(a.indices[d], op.axes[axis].var.node());
+  };
+  bool same = true;  // in every dimension
+  for (size_t d = 0; d < op.axes.size(); ++d) same = same && own(d);
+  if (same) return true;
+  if (op.axes.size() < 3 || !own(0) || !own(1)) return false;
+  for (size_t d = 2; d < op.axes.size(); ++d) {
+    if (depends(d, 0) || depends(d, 1)) return false;
   }
   return true;
+}
+
+// Any layout that all tensors share is as good as another; what is read of small ones does not matter.
+bool is_flexible(const te::ComputeOp& op, const std::vector<te::Access>& accesses) {
+  const auto elements = [](const te::Tensor& t) {
+    return std::accumulate(t.shape().begin(), t.shape().end(), int64_t{1}, std::multiplies<>());
+  };
+  return std::all_of(accesses.begin(), accesses.end(), [&](const te::Access& a) {
+    return keeps_channels(op, a) || elements(a.tensor) * 4 <= elements(op.output);
+  });
 }
 
 }  // namespace
@@ -75,7 +91,7 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
     for (const std::string& s : alike) p.store(s, *asked);
   }
   loop_over_storage(p, out);
-  if (is_aligned(op, accesses)) p.set_flexible();
+  if (is_flexible(op, accesses)) p.set_flexible();
   return p.take();
 }
 

@@ -219,6 +219,23 @@ te::ComputeDag bool_dag() {
   return b.finish();
 }
 
+// Convolution, bias [1, K, 1, 1], a scale per channel that is computed, hard-swish, a residual.
+te::ComputeDag excited_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {2, 12, 6, 7});
+  const auto w = b.constant("W", ir::kF32, {20, 12, 1, 1});
+  const auto bias = b.constant("B", ir::kF32, {1, 20, 1, 1});
+  const auto s = b.input("S", ir::kF32, {2, 20, 1, 1});
+  const auto r = b.input("R", ir::kF32, {2, 20, 6, 7});
+  const auto f = [](double v) { return ir::make_float(ir::kF32, v); };
+  const auto y = te::conv(b, "Y", x, w, {});
+  const auto z = te::elementwise(b, "Z", {y, bias, s}, [](auto v) { return (v[0] + v[1]) * v[2]; });
+  const auto h = te::elementwise(
+      b, "H", {z}, [f](auto v) { return v[0] * ir::min(ir::max(v[0] + f(3), f(0)), f(6)) / f(6); });
+  b.output(te::elementwise(b, "O", {h, r}, [](auto v) { return v[0] + v[1]; }));
+  return b.finish();
+}
+
 // Every type that a family can be written in.
 void add_typed(std::vector<Case>& all) {
   const std::pair<const char*, ir::DType> kTypes[] = {
@@ -499,6 +516,45 @@ std::vector<Case> cases() {
              "input X: f32[5, 11]\ninput W: f32[5, 11, 18]\nM[b: 5, j: 18] = sum(k: 11) X[b, k] * "
              "W[b, "
              "k, j]\noutput M\n");
+       }},
+      {"conv", "excited", [=] { return excited_dag(); }},
+      {"conv", "wide_image",
+       [=] {
+         return conv_dag({1, 8, 6, 67}, {20, 8, 3, 3}, same, true);
+       }},
+      {"conv", "wide_image_s2",
+       [=] {
+         return conv_dag({2, 5, 7, 131}, {16, 5, 3, 3}, half, false);
+       }},
+      {"conv", "long_sequence",
+       [=] {
+         return conv_dag({1, 8, 150}, {24, 8, 7}, {{1}, {3}, {3}, {}, 1}, true);
+       }},
+      {"conv", "video_stem",
+       [=] {
+         return conv_dag({1, 3, 4, 18, 20}, {16, 3, 3, 7, 7},
+                         {{1, 2, 2}, {1, 3, 3}, {1, 3, 3}, {}, 1}, true);
+       }},
+      {"conv", "grouped_wide",
+       [=] {
+         return conv_dag({1, 16, 5, 66}, {32, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 4}, true);
+       }},
+      {"", "depthwise_7x7",
+       [=] {
+         return conv_dag({1, 18, 9, 11}, {18, 1, 7, 7}, {{1, 1}, {3, 3}, {3, 3}, {}, 18}, true);
+       }},
+      {"elementwise", "resize_nearest",
+       [=] {
+         return te::parse(
+             "input X: f32[2, 20, 4, 5]\nY[n: 2, c: 20, y: 8, x: 15] = X[n, c, y // 2, x // "
+             "3]\noutput Y\n");
+       }},
+      {"elementwise", "depth_to_space",
+       [=] {
+         return te::parse(
+             "input X: f32[1, 12, 4, 5]\nY[n: 1, c: 3, y: 8, x: 10] = X[n, c * 4 + y % 2 * 2 + x % "
+             "2, y "
+             "// 2, x // 2]\noutput Y\n");
        }},
   };
   add_typed(all);
