@@ -127,6 +127,7 @@ class Writer : private PlanWriter {
     const int64_t full = t_.lanes(bytes);
     int64_t v = choose_lanes(op_.axes[1].extent, bytes, t_);
     if (y_block_ > 1) v = y_block_ <= full ? y_block_ : std::gcd(y_block_, full);
+    if (y_block_ == 1) v = std::min(v, op_.axes[1].extent);
     // A vector stays inside one group.
     return c_.group > 0 ? std::gcd(v, c_.group) : v;
   }

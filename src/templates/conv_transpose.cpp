@@ -95,8 +95,10 @@ class Writer : private PlanWriter {
     if (narrow && *y_block == 1 && *x_block == 1) {
       by_columns(lanes);
     } else {
-      if (*y_block < 2) return std::nullopt;
-      by_channels(*x_block, *y_block);
+      plain_ = *y_block == 1;
+      const int64_t own =
+          std::min(channels, choose_lanes(channels, op_.output.dtype().bytes(), t_));
+      by_channels(*x_block, plain_ ? own : *y_block);
     }
     return take();
   }
@@ -123,7 +125,8 @@ class Writer : private PlanWriter {
     line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
     line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
     for (const std::string& s : m_.like_output) {
-      if (s == out_ || !edges().fixed.contains(s)) store(s, blocked(op_.output.shape(), v));
+      if (s == out_ || !edges().fixed.contains(s))
+        store(s, blocked(op_.output.shape(), plain_ ? 1 : v));
     }
     store(acc_, blocked(op_.output.shape(), v));
     line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
@@ -136,17 +139,23 @@ class Writer : private PlanWriter {
 
   void tile_channels() {
     const std::string n = name(0), k = name(1), y = name(2), x = name(3);
-    line("split {} {}_0 [$kb]\nsplit {} {} [$sy]", out_, k, out_, y);
+    // Vectors outside the tile and in it, lanes; those of a plain output are stored one by one.
+    const std::string outer = plain_ ? k + ".0" : k + "_0.0";
+    const std::string inner = plain_ ? k + ".1" : k + "_0.1";
+    const std::string lanes = plain_ ? k + ".2" : k + "_1";
+    if (plain_) line("split {} {} [$kb, $v]", out_, k);
+    if (!plain_) line("split {} {}_0 [$kb]", out_, k);
+    line("split {} {} [$sy]", out_, y);
     line("split {} {} [$sx]\nsplit {} {}.0 [$xn] parts", out_, x, out_, x);
-    line("reorder {} [{}, {}_0.0, {}.0, {}.1, {}.1, {}.0.0, {}.0.1, {}_0.1, {}_1]", out_, n, k, y,
-         y, x, x, x, k, k);
+    line("reorder {} [{}, {}, {}.0, {}.1, {}.1, {}.0.0, {}.0.1, {}, {}]", out_, n, outer, y, y, x,
+         x, x, inner, lanes);
     line("unroll {} {}.1\nunroll {} {}.1\nunroll {} {}.0.1", out_, y, out_, x, out_, x);
-    line("unroll {} {}_0.1\nvectorize {} {}_1", out_, k, out_, k);
+    line("unroll {} {}\nvectorize {} {}", out_, inner, out_, lanes);
     line("compute_at {} {} {}.0.0", acc_, out_, x);
     if (balance(op_.axes[0].extent * knobs()["ko"], t_.cores) >= 0.9) {
-      line("fuse {} [{}, {}_0.0]\nparallel {} {}@{}_0.0", out_, n, k, out_, n, k);
+      line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, outer, out_, n, outer);
     } else {
-      line("reorder {} [{}, {}.0, {}_0.0]\nparallel {} {}.0", out_, n, y, k, out_, y);
+      line("reorder {} [{}, {}.0, {}]\nparallel {} {}.0", out_, n, y, outer, out_, y);
     }
   }
 
@@ -174,6 +183,7 @@ class Writer : private PlanWriter {
   const te::ComputeOp& op_;
   std::string out_, acc_;
   int64_t columns_ = 1;  // of one parity
+  bool plain_ = false;   // the output is stored in its plain order
 };
 
 }  // namespace

@@ -83,7 +83,8 @@ bool can_join(const te::ComputeDag& dag, size_t first) {
 
 // A sum of products where each operand is reused along an axis of the output wants tiles, not rows.
 bool reuses_both(const te::ComputeDag& dag, const te::ComputeOp& op) {
-  const auto parts = find_contraction(dag, op, true);
+  auto parts = find_contraction(dag, op, true);
+  if (!parts) parts = find_contraction(dag, op);
   if (!parts) return false;
   const auto reused = [&](const te::Access& a) {
     for (size_t d = 0; d < op.axes.size(); ++d) {

@@ -556,6 +556,14 @@ std::vector<Case> cases() {
              "2, y "
              "// 2, x // 2]\noutput Y\n");
        }},
+      {"conv", "few_channels",
+       [=] {
+         return conv_dag({1, 16, 6, 9}, {3, 16, 3, 3}, same, true);
+       }},
+      {"", "one_channel",
+       [=] {
+         return conv_dag({1, 16, 6, 9}, {1, 16, 3, 3}, same, false);
+       }},
   };
   add_typed(all);
   return all;
