@@ -27,12 +27,6 @@ Work work_of(const te::ComputeDag& dag) {
   return total;
 }
 
-ir::Array reshaped(const ir::Array& a, const Shape& shape) {
-  ir::Array out(a.dtype(), shape);
-  std::copy(a.data(), a.data() + a.bytes(), out.data());
-  return out;
-}
-
 }  // namespace
 
 ValueId GraphBuilder::input(const std::string& name, ir::DType t, Shape shape) {

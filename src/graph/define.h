@@ -23,6 +23,9 @@ struct ValueType {
 };
 std::vector<ValueType> infer(const Graph& g, const Op& op, std::span<const ValueId> inputs);
 
+// The same bytes under another shape.
+ir::Array reshaped(const ir::Array& a, const Shape& shape);
+
 // Runs dags on arrays; what folding and the reference use. The default is te::evaluate.
 using Evaluator =
     std::function<std::vector<ir::Array>(const te::ComputeDag&, const std::vector<ir::Array>&)>;

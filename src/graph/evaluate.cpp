@@ -11,15 +11,14 @@ Evaluator interpreter() {
   };
 }
 
-namespace {
-
-// The same bytes under another shape.
 ir::Array reshaped(const ir::Array& a, const Shape& shape) {
   ir::Array out(a.dtype(), shape);
   TENON_CHECK(out.bytes() == a.bytes()) << "reshape to another size";
   std::copy(a.data(), a.data() + a.bytes(), out.data());
   return out;
 }
+
+namespace {
 
 class Run {
  public:

@@ -69,7 +69,9 @@ class Cost {
     int64_t parallel = 1;
     for (const LoopTerm& t : terms) {
       iterations *= static_cast<double>(t.extent);
-      if (t.loop->mark == Mark::kVectorize) lanes *= static_cast<double>(t.extent);
+      // Groups of a dot product are one instruction too.
+      const bool vector = t.loop->mark == Mark::kVectorize || t.loop->mark == Mark::kTensorize;
+      if (vector) lanes *= static_cast<double>(t.extent);
       if (t.loop->mark == Mark::kUnroll) unrolled *= static_cast<double>(t.extent);
       if (t.loop->mark == Mark::kParallel) parallel *= t.extent;
     }
