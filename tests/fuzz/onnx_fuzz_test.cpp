@@ -148,6 +148,76 @@ std::string judge(const std::string& bytes, const std::string& folder,
   return "";
 }
 
+// Every model with one thing changed in turn: the type of all inputs, the shape of one input, one operand of a node
+// less. Reports each kind of failure once.
+class Sweep {
+ public:
+  explicit Sweep(const Start& start) : start_(start) {}
+  bool parse() { return model_.ParsePartialFromString(start_.bytes); }
+
+  void types() {
+    for (int type = 1; type <= 16; ++type) {
+      onnx::proto::ModelProto m = model_;
+      for (auto& in : *m.mutable_graph()->mutable_input()) {
+        in.mutable_type()->mutable_tensor_type()->set_elem_type(type);
+      }
+      check(m, fmt::format("type {}", type));
+    }
+  }
+
+  void shapes() {
+    for (int i = 0; i < model_.graph().input_size(); ++i) {
+      for (const std::vector<int64_t>& shape : kShapes) {
+        onnx::proto::ModelProto m = model_;
+        auto* type = m.mutable_graph()->mutable_input(i)->mutable_type()->mutable_tensor_type();
+        type->clear_shape();
+        type->mutable_shape();
+        for (const int64_t e : shape) type->mutable_shape()->add_dim()->set_dim_value(e);
+        check(m, fmt::format("input {} of another shape", i));
+      }
+    }
+  }
+
+  void operands() {
+    for (int n = 0; n < model_.graph().node_size(); ++n) {
+      for (int i = 0; i < model_.graph().node(n).input_size(); ++i) {
+        onnx::proto::ModelProto m = model_;
+        m.mutable_graph()->mutable_node(n)->set_input(i, "");
+        check(m, fmt::format("node {} without operand {}", n, i));
+        m = model_;
+        auto* list = m.mutable_graph()->mutable_node(n)->mutable_input();
+        list->DeleteSubrange(i, list->size() - i);
+        check(m, fmt::format("node {} with {} operands", n, i));
+      }
+    }
+  }
+
+  int64_t runs() const { return runs_; }
+
+ private:
+  inline static const std::vector<std::vector<int64_t>> kShapes = {
+      {},       {0}, {1}, {3}, {2, 0}, {1, 1}, {5, 1}, {1, 2, 3}, {2, 3, 1, 1}, {1, 1, 4, 4, 2},
+      {0, 0, 0}};
+
+  void check(const onnx::proto::ModelProto& m, const std::string& what) {
+    for (const bool bind : {false, true}) {
+      if (bind && start_.bound.bound.empty()) continue;
+      const std::string bytes = m.SerializePartialAsString();
+      const std::string path = options.out + "/onnx-sweep.onnx";
+      watch(bytes, path);
+      bool imported = false;
+      const std::string problem =
+          judge(bytes, start_.folder, bind ? start_.bound : onnx::ImportOptions(), &imported);
+      EXPECT_EQ(problem, "") << start_.folder << ": " << what;
+      ++runs_;
+    }
+  }
+
+  const Start& start_;
+  onnx::proto::ModelProto model_;
+  int64_t runs_ = 0;
+};
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -188,6 +258,20 @@ TEST(OnnxFuzz, DamagedModelsAreRefused) {
   fmt::print("seed {}: {} damaged models, {} imported, {:.1f} s, the slowest {:.2f} s\n",
              options.seed, runs, imported, seconds_since(start), slowest);
   EXPECT_GT(imported, runs / 20) << "the damage is too coarse to reach converters";
+}
+
+TEST(OnnxFuzz, EveryTypeShapeAndArityIsTakenOrRefused) {
+  int64_t runs = 0;
+  for (const Start& start : starts()) {
+    Sweep sweep(start);
+    if (!sweep.parse()) continue;
+    sweep.types();
+    sweep.shapes();
+    sweep.operands();
+    runs += sweep.runs();
+  }
+  alarm(0);
+  fmt::print("{} models with one thing changed\n", runs);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ std::vector<ValueId> convert_leaky_relu(Convert& c) {
 
 // Before opset 7 a slope of one dimension lay along the channels.
 std::vector<ValueId> convert_prelu(Convert& c) {
+  require_number(c.dtype(0));
   ValueId slope = c.input(1);
   if (c.opset() < 7 && c.rank(1) == 1 && c.rank(0) > 1) {
     slope = along_axis(c, slope, 1, c.rank(0));
@@ -191,6 +192,7 @@ Bound bound(Convert& c, const std::string& attribute, size_t input) {
 }
 
 std::vector<ValueId> convert_clip(Convert& c) {
+  require_number(c.dtype(0));
   const Bound lo = bound(c, "min", 1);
   const Bound hi = bound(c, "max", 2);
   if (!lo.value && lo.operand < 0 && !hi.value && hi.operand < 0) {

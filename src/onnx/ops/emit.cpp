@@ -161,6 +161,12 @@ void require_float(ir::DType t) {
   }
 }
 
+void require_number(ir::DType t) {
+  if (t.is_bool()) {
+    refuse("an operand is bool, not a number");
+  }
+}
+
 void require_same_type(Convert& c, const std::vector<ValueId>& values) {
   for (const ValueId v : values) {
     if (c.b().dtype(v) != c.b().dtype(values[0])) {

@@ -74,6 +74,7 @@ ir::DType type_of_number(int64_t onnx_type);
 // A constant input of one integer.
 int64_t constant_int(Convert& c, size_t i, std::string_view what);
 void require_float(ir::DType t);
+void require_number(ir::DType t);  // anything but bool
 void require_same_type(Convert& c, const std::vector<ValueId>& values);
 std::vector<ValueId> all_inputs(Convert& c);
 

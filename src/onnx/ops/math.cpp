@@ -61,6 +61,12 @@ std::vector<ValueId> on_bool(Convert& c) {
   return unary<fn>(c);
 }
 
+template <Unary fn>
+std::vector<ValueId> on_number(Convert& c) {
+  require_number(c.dtype(0));
+  return unary<fn>(c);
+}
+
 Expr logical_not(const Expr& x) { return ir::logical_not(x); }
 
 std::vector<ValueId> convert_isnan(Convert& c) {
@@ -190,6 +196,7 @@ Expr float_mod(const Expr& a, const Expr& b, Intrinsic rounding) {
 std::vector<ValueId> convert_mod(Convert& c) {
   const std::vector<ValueId> operands{c.input(0), c.input(1)};
   require_same_type(c, operands);
+  require_number(c.dtype(0));
   const bool truncates = c.int_or("fmod", 0) != 0;
   return {c.b().elementwise("mod", operands, [&](Args v) {
     if (v[0].dtype().is_float()) {
@@ -221,6 +228,7 @@ Expr small_power(const Expr& x, double exponent) {
 }
 
 std::vector<ValueId> convert_pow(Convert& c) {
+  require_number(c.dtype(0));
   const ValueId exponent = second_operand(c);
   const graph::Data known = c.b().data(exponent);
   if (known != nullptr && known->elements() == 1 && known->shape().size() <= c.shape(0).size()) {
@@ -259,6 +267,7 @@ std::vector<ValueId> operands_of_fold(Convert& c) {
     refuse("there is no operand");
   }
   require_same_type(c, operands);
+  require_number(c.dtype(0));
   return operands;
 }
 
@@ -335,13 +344,13 @@ constexpr Row kRows[] = {
     {"", "Min", 1, variadic<lesser>},
     {"", "Mod", 10, convert_mod},
     {"", "Mul", 1, arithmetic<mul>},
-    {"", "Neg", 1, unary<negative>},
+    {"", "Neg", 1, on_number<negative>},
     {"", "Not", 1, on_bool<logical_not>},
     {"", "Or", 1, logical<either>},
     {"", "Pow", 1, convert_pow},
     {"", "Reciprocal", 1, convert_reciprocal},
     {"", "Round", 11, function<Intrinsic::kRound>},
-    {"", "Sign", 9, unary<sign>},
+    {"", "Sign", 9, on_number<sign>},
     {"", "Sin", 7, function<Intrinsic::kSin>},
     {"", "Sinh", 9, function<Intrinsic::kSinh>},
     {"", "Sqrt", 1, function<Intrinsic::kSqrt>},
