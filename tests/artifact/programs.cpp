@@ -62,7 +62,13 @@ void Chain::step(const te::ComputeDag& dag, const std::vector<std::string>& read
                  const std::vector<std::string>& writes, const std::vector<ir::Array>* values) {
   const schedule::State initial(std::make_shared<const te::ComputeDag>(dag),
                                 std::make_shared<const target::Target>(program_.target));
-  const templates::Choice choice = templates::choose(initial);
+  // Row-major at the edges, as the caller gives and gets tensors.
+  templates::Edges edges{{}, false};
+  for (const te::Input& in : dag.inputs) {
+    if (!in.constant) edges.fixed.emplace(in.tensor.name(), layout::Layout(in.tensor.shape()));
+  }
+  for (const te::Tensor& t : dag.outputs) edges.fixed.emplace(t.name(), layout::Layout(t.shape()));
+  const templates::Choice choice = templates::choose(initial, edges);
   auto replayed = schedule::replay(initial, choice.trace);
   TENON_CHECK(static_cast<bool>(replayed));
   const schedule::State& state = *replayed;
