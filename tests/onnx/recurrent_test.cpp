@@ -179,8 +179,9 @@ Expected compute(const Problem& q) {
   for (int64_t d = 0; d < q.directions; ++d) {
     for (int64_t n = 0; n < q.batch; ++n) {
       const auto initial = [&](const Vector& v) {
+        if (v.empty()) return Vector(static_cast<size_t>(h), 0);
         const auto begin = v.begin() + (d * q.batch + n) * h;
-        return v.empty() ? Vector(static_cast<size_t>(h), 0) : Vector(begin, begin + h);
+        return Vector(begin, begin + h);
       };
       RowState s{q, d, initial(q.h0), initial(q.c0)};
       const int64_t length = q.lens.empty() ? q.steps : q.lens[static_cast<size_t>(n)];
