@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Candidates known by their trace alone: those of records that no sketch explains.
+#pragma once
+
+#include "search/space.h"
+
+namespace tenon::search {
+
+// Replays a trace and checks that its program fits and begins with `edges`.
+Result<Candidate> replay_candidate(const schedule::State& initial, const schedule::Trace& edges,
+                                   const schedule::Trace& trace);
+
+// Changes one tunable argument of one step after the first `fixed` and replays.
+Result<Candidate> mutate_trace(const schedule::State& initial, size_t fixed, const Candidate& c,
+                               Rng& rng);
+
+}  // namespace tenon::search

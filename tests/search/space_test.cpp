@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every program that a space gives is right, keeps the edges of its task, and follows from the seed.
+#include "search/space.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+
+#include "fuzz/random_dag.h"
+#include "fuzz/run_program.h"
+#include "search/tasks.h"
+#include "te/dag.h"
+
+namespace tenon::search {
+namespace {
+
+struct Param {
+  std::string space;
+  NamedTask task;
+};
+void PrintTo(const Param& p, std::ostream* out) { *out << p.space << " " << p.task.name; }
+
+std::vector<Param> params() {
+  std::vector<Param> out;
+  for (const SpaceRow& r : spaces()) {
+    for (const NamedTask& t : small_tasks()) out.push_back({std::string(r.name), t});
+  }
+  return out;
+}
+
+class SpaceTest : public testing::TestWithParam<Param> {
+ protected:
+  const task::Task& task() const { return GetParam().task.task; }
+  std::unique_ptr<Space> space() const { return make_space(GetParam().space, task()); }
+
+  void check(const Candidate& c) {
+    ASSERT_EQ(c.hash, schedule::hash(c.trace));
+    const schedule::State initial(task().dag, task().target);
+    const std::string text = schedule::to_text(c.trace, initial);
+    const auto edges = task::edge_steps(task());
+    ASSERT_TRUE(c.trace.size() >= edges.size() &&
+                std::equal(edges.begin(), edges.end(), c.trace.begin()))
+        << text;
+    ASSERT_TRUE(task::keeps_edges(task(), c.state)) << text;
+    const auto again = schedule::replay(initial, c.trace);
+    ASSERT_TRUE(bool(again)) << text;
+    ASSERT_EQ(schedule::to_string(*again), schedule::to_string(c.state)) << text;
+    Rng rng(7);
+    const auto inputs = fuzz::random_inputs(*task().dag, rng);
+    const auto outcome = fuzz::check_program(c.state, inputs, te::evaluate(*task().dag, inputs));
+    ASSERT_FALSE(outcome.refused) << text;
+    ASSERT_EQ(outcome.problem, "") << text;
+  }
+};
+
+TEST_P(SpaceTest, EveryProgramIsRight) {
+  const auto s = space();
+  if (s == nullptr) GTEST_SKIP() << "nothing to try";
+  Rng rng(1);
+  std::vector<Candidate> all;
+  std::map<std::string, int> refused;
+  int drawn = 0;
+  constexpr int kSamples = 8;
+  for (; drawn < 10 * kSamples && all.size() < kSamples; ++drawn) {
+    auto c = s->sample(rng);
+    if (c)
+      all.push_back(std::move(c.value()));
+    else
+      ++refused[std::string(illegal_name(c.illegal().code))];
+  }
+  ASSERT_EQ(all.size(), size_t{kSamples});
+  EXPECT_LE(drawn, 3 * kSamples);
+  size_t mutated = 0;
+  for (int t = 0; t < 60 && mutated < 12; ++t) {
+    auto c = s->mutate(rng.pick(all), rng);
+    if (!c) continue;
+    ++mutated;
+    all.push_back(std::move(c.value()));
+  }
+  EXPECT_EQ(mutated, 12u);
+  for (int t = 0; t < 12; ++t) {
+    auto c = s->cross(rng.pick(all), rng.pick(all), rng);
+    if (c) all.push_back(std::move(c.value()));
+  }
+  for (const Candidate& c : all) {
+    check(c);
+    if (HasFatalFailure()) return;
+  }
+  for (const auto& [why, n] : refused) std::printf("%d x %s\n", n, why.c_str());
+}
+
+TEST_P(SpaceTest, SameSeedSameCandidates) {
+  const auto s = space(), t = space();
+  if (s == nullptr) GTEST_SKIP() << "nothing to try";
+  Rng a(3), b(3);
+  for (int i = 0; i < 10; ++i) {
+    const auto x = s->sample(a), y = t->sample(b);
+    ASSERT_EQ(bool(x), bool(y));
+    if (!x) continue;
+    ASSERT_EQ(schedule::to_json(x->trace), schedule::to_json(y->trace));
+    const auto p = s->mutate(*x, a), q = t->mutate(*y, b);
+    ASSERT_EQ(bool(p), bool(q));
+    if (p) ASSERT_EQ(schedule::to_json(p->trace), schedule::to_json(q->trace));
+  }
+}
+
+TEST_P(SpaceTest, TakesItsOwnTracesBack) {
+  const auto s = space();
+  if (s == nullptr) GTEST_SKIP() << "nothing to try";
+  Rng rng(5);
+  for (int i = 0; i < 10; ++i) {
+    const auto c = s->sample(rng);
+    if (!c) continue;
+    const auto back = s->adopt(schedule::trace_from_json(schedule::to_json(c->trace)));
+    ASSERT_TRUE(bool(back));
+    EXPECT_EQ(back->hash, c->hash);
+    EXPECT_EQ(back->sketch, c->sketch) << schedule::to_text(c->trace, {task().dag, task().target});
+  }
+  schedule::Trace nonsense{schedule::Vectorize{{99}, {0}}};
+  EXPECT_FALSE(s->adopt(nonsense));
+}
+
+std::string name_of(const testing::TestParamInfo<Param>& info) {
+  std::string name = info.param.space + "_" + info.param.task.name;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(c); }, '_');
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Tasks, SpaceTest, testing::ValuesIn(params()), name_of);
+
+}  // namespace
+}  // namespace tenon::search
