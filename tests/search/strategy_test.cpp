@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies on the pretend device: what they find, and that they find the same again.
+#include "search/strategy.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <limits>
+
+#include "measure/measure.h"
+#include "search/tasks.h"
+
+namespace tenon::search {
+namespace {
+
+constexpr size_t kRounds = 6;
+constexpr size_t kTrials = 16;  // per round
+
+struct Found {
+  double best_s = std::numeric_limits<double>::infinity();
+  std::vector<std::string> traces;  // in the order in which they were tried
+};
+
+Found search(const task::Task& t, const std::string& strategy_name, uint64_t seed, int threads) {
+  const auto space = make_space("sketch", t);
+  const auto model = cost::make_model("xgb", seed, threads);
+  StrategyOptions options;
+  options.population = 256;
+  options.threads = threads;
+  const auto strategy = make_strategy(strategy_name, *space, options);
+  measure::SimOptions sim;
+  sim.noise = 0;
+  const auto device = measure::sim_measurer(sim);
+  Rng rng(seed);
+  Found found;
+  std::vector<cost::Sample> samples;
+  for (size_t r = 0; r < kRounds; ++r) {
+    const std::vector<Candidate> batch = strategy->propose(kTrials, *model, rng);
+    std::vector<schedule::Trace> traces;
+    for (const Candidate& c : batch) traces.push_back(c.trace);
+    const auto measured = device->measure(t, traces, 0, [] { return false; });
+    std::vector<Tried> tried;
+    for (size_t i = 0; i < measured.size(); ++i) {
+      const bool ok = measured[i].outcome == task::Outcome::kOk;
+      const double s = ok ? measured[i].median_s : std::numeric_limits<double>::infinity();
+      found.best_s = std::min(found.best_s, s);
+      found.traces.push_back(measured[i].trace);
+      tried.push_back({batch[i], s});
+      auto f = cost::extract(batch[i].state);
+      if (f) samples.push_back({std::move(f.value()), t.key, s});
+    }
+    strategy->tell(tried);
+    model->update(samples);
+  }
+  return found;
+}
+
+task::Task matmul() {
+  return make_task([](te::Builder& b) {
+    const auto a = b.input("A", ir::kF32, {256, 256});
+    const auto w = b.constant("W", ir::kF32, {256, 256});
+    b.output(te::relu(b, "R", te::matmul(b, "C", a, w)));
+  });
+}
+
+task::Task convolution() {
+  return make_task([](te::Builder& b) {
+    const auto x = b.input("X", ir::kF32, {1, 64, 28, 28});
+    const auto w = b.constant("W", ir::kF32, {64, 64, 3, 3});
+    b.output(te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1})));
+  });
+}
+
+TEST(Strategy, EvolutionBeatsRandomSearch) {
+  for (const task::Task& t : {matmul(), convolution()}) {
+    int wins = 0;
+    double gain = 1;
+    constexpr uint64_t kSeeds = 3;
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const double evolved = search(t, "evolution", seed, 2).best_s;
+      const double random = search(t, "random", seed, 2).best_s;
+      wins += evolved < random;
+      gain *= random / evolved;
+      std::printf("%s seed %llu: evolution %.3g s, random %.3g s\n", t.label.c_str(),
+                  static_cast<unsigned long long>(seed), evolved, random);
+    }
+    EXPECT_GE(wins, 2) << t.label;
+    EXPECT_GT(gain, 1) << t.label;
+  }
+}
+
+TEST(Strategy, SameSeedSameTrialsOnAnyNumberOfThreads) {
+  const task::Task t = matmul();
+  for (const char* name : {"evolution", "random"}) {
+    const Found one = search(t, name, 5, 1);
+    EXPECT_EQ(one.traces.size(), kRounds * kTrials) << name;
+    EXPECT_EQ(one.traces, search(t, name, 5, 2).traces) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::search
