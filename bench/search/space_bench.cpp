@@ -63,14 +63,12 @@ void bench(const char* name, const task::Task& t, int threads) {
       });
     });
   };
-  row("mutate", kCandidates, each([&](const Candidate& c, Rng& own) {
-        (void)bool(space->mutate(c, own));
-      }));
-  row("cross", kCandidates, each([&](const Candidate& c, Rng& own) {
-        (void)bool(space->cross(c, own.pick(all), own));
-      }));
+  row("mutate", kCandidates,
+      each([&](const Candidate& c, Rng& own) { (void)bool(space->mutate(c, own)); }));
+  row("cross", kCandidates,
+      each([&](const Candidate& c, Rng& own) { (void)bool(space->cross(c, own.pick(all), own)); }));
   row("features", kCandidates,
-      each([](const Candidate& c, Rng&) { (void)bool(cost::extract(c.state)); }));
+      each([](const Candidate& c, Rng&) { (void)cost::extract(c.state, *c.bounds); }));
   std::vector<cost::Features> features;
   for (const Candidate& c : all) {
     auto f = cost::extract(c.state);

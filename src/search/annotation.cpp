@@ -5,6 +5,7 @@
 
 #include "schedule/bounds.h"
 #include "schedule/program.h"
+#include "schedule/rules.h"
 #include "search/operand_layout.h"
 #include "search/tiles.h"
 #include "te/access.h"
@@ -62,12 +63,13 @@ class Annotator {
     for (const StageId id : order_) run_in_parallel(id);
     TENON_TRY(mark_loops());
     for (const TiledStage& t : sketch_.tiled) store_operands(t);
-    const auto bounds = schedule::infer_bounds(state_);
+    if (refused_) return *refused_;
+    auto bounds = schedule::infer_bounds(state_);
     if (!bounds) return bounds.illegal();
     TENON_TRY(schedule::check_program(state_, *bounds));
-    if (refused_) return *refused_;
     const uint64_t hash = schedule::hash(trace_);
-    return Candidate{std::move(trace_), std::move(state_), -1, hash};
+    return Candidate{std::move(trace_), std::move(state_), -1, hash,
+                     std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
   }
 
  private:
@@ -100,7 +102,11 @@ class Annotator {
           if (t.cache_step == i && in_registers(t)) cache->scope = ir::Scope::kRegister;
         }
       }
-      TENON_TRY(schedule::check(step, state_));
+      // The structure was checked when the sketch was made; only sizes are new.
+      if (std::holds_alternative<schedule::Split>(step) ||
+          std::holds_alternative<schedule::Rfactor>(step)) {
+        TENON_TRY(schedule::check(step, state_));
+      }
       schedule::apply(step, state_);
       trace_.push_back(std::move(step));
     }
@@ -153,19 +159,32 @@ class Annotator {
   }
 
   bool put(StageId id, const Location& at, bool decided) {
-    schedule::Step step;
     switch (at.kind) {
       case Location::Kind::kRoot:
         return true;
       case Location::Kind::kInlined:
-        step = schedule::ComputeInline{StageRef{id}};
-        break;
+        if (!decided) return add(schedule::ComputeInline{StageRef{id}});
+        must(schedule::ComputeInline{StageRef{id}});
+        return true;
       case Location::Kind::kAt:
-        step = schedule::ComputeAt{StageRef{id}, StageRef{at.stage}, LoopRef{at.loop}};
+        break;
     }
-    if (!decided) return add(step);
-    must(step);
-    return true;
+    const schedule::ComputeAt step{StageRef{id}, StageRef{at.stage}, LoopRef{at.loop}};
+    const auto ok = attach(step);
+    if (!ok && decided && !refused_) refused_ = ok.illegal();
+    return bool(ok);
+  }
+
+  // compute_at without its bounds, which are inferred once all stages have their places.
+  Result<void> attach(const schedule::ComputeAt& step) {
+    TENON_TRY(schedule::check_computed(state_, step.stage));
+    TENON_TRY(schedule::check_leaf(state_, step.at_stage, step.at_loop));
+    State moved = state_;
+    step.apply(moved);
+    TENON_TRY(schedule::check_attachments(moved));
+    state_ = std::move(moved);
+    trace_.push_back(step);
+    return {};
   }
 
   std::vector<Location> locations(StageId id) const {

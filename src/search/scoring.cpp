@@ -14,7 +14,12 @@ std::vector<std::optional<float>> score(const std::vector<Candidate>& candidates
                                         const cost::CostModel& model, int threads) {
   std::vector<std::optional<cost::Features>> features(candidates.size());
   for_each_parallel(candidates.size(), threads, [&](size_t i) {
-    auto f = cost::extract(candidates[i].state);
+    const Candidate& c = candidates[i];
+    if (c.bounds != nullptr) {
+      features[i] = cost::extract(c.state, *c.bounds);
+      return;
+    }
+    auto f = cost::extract(c.state);
     if (f) features[i] = std::move(f.value());
   });
   std::vector<cost::Features> known;

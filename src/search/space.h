@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "schedule/bounds.h"
 #include "support/rng.h"
 #include "task/task.h"
 
@@ -19,7 +20,8 @@ struct Candidate {
   schedule::State state;
   int32_t sketch =
       -1;  // which structure of the space it fills in; -1: not known (read from a record)
-  uint64_t hash = 0;  // of the trace
+  uint64_t hash = 0;                               // of the trace
+  std::shared_ptr<const schedule::Bounds> bounds;  // of the state, where they are known already
 };
 
 class Space {

@@ -67,10 +67,11 @@ Result<Candidate> replay_candidate(const schedule::State& initial, const schedul
     return Illegal{.code = IllegalCode::kBadLayout};
   auto state = schedule::replay(initial, trace);
   if (!state) return state.illegal();
-  const auto bounds = schedule::infer_bounds(*state);
+  auto bounds = schedule::infer_bounds(*state);
   if (!bounds) return bounds.illegal();
   TENON_TRY(schedule::check_program(*state, *bounds));
-  return Candidate{trace, std::move(state.value()), -1, schedule::hash(trace)};
+  return Candidate{trace, std::move(state.value()), -1, schedule::hash(trace),
+                   std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
 }
 
 Result<Candidate> mutate_trace(const schedule::State& initial, size_t fixed, const Candidate& c,
