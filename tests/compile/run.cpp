@@ -23,6 +23,11 @@ Memory poisoned(int64_t bytes) {
   return Memory(p);
 }
 
+// Tensors without elements have no memory to copy from.
+void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
 }  // namespace
 
 std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Array>& inputs,
@@ -30,7 +35,7 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
   std::vector<Memory> in, out;
   for (const ir::Array& a : inputs) {
     in.push_back(poisoned(a.bytes()));
-    std::memcpy(in.back().get(), a.data(), static_cast<size_t>(a.bytes()));
+    copy_bytes(in.back().get(), a.data(), a.bytes());
   }
   std::vector<ir::Array> results;
   for (const artifact::TensorInfo& t : p.outputs) {
@@ -39,7 +44,7 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
   }
   const Memory weights = poisoned(p.weights_bytes);
   for (const artifact::Weight& w : p.weights) {
-    std::memcpy(weights.get() + w.offset, w.data->data(), static_cast<size_t>(w.data->bytes()));
+    copy_bytes(weights.get() + w.offset, w.data->data(), w.data->bytes());
   }
   const Memory arena = poisoned(p.arena_bytes);
   const auto at = [&](const artifact::Param& param) -> void* {
@@ -69,7 +74,7 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
   }
   tenon_runtime_destroy(rt);
   for (size_t i = 0; i < results.size(); ++i) {
-    std::memcpy(results[i].data(), out[i].get(), static_cast<size_t>(results[i].bytes()));
+    copy_bytes(results[i].data(), out[i].get(), results[i].bytes());
   }
   return results;
 }

@@ -184,6 +184,7 @@ std::optional<double> box_of(const Store& s, const ir::Buffer& b) {
   }
   double elements = 1;
   for (size_t d = 0; d < b.rank(); ++d) {
+    if (box[d].hi < box[d].lo) return std::nullopt;  // never read
     elements *= static_cast<double>(std::min(box[d].hi - box[d].lo + 1, b.shape()[d]));
   }
   return elements;
