@@ -39,6 +39,7 @@ struct LinkJob {
   std::filesystem::path output;
   std::string soname;
   std::vector<std::filesystem::path> needed;
+  bool open = false;  // what nothing defines is looked for when the library is loaded
 };
 void link(const LinkJob& job);
 

@@ -10,6 +10,7 @@
 #include "bench/support/ceilings.h"
 #include "bench/support/machine.h"
 #include "bench/support/measure.h"
+#include "te/rounding.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/kernel.h"
 #include "tools/tenon/text.h"
@@ -44,8 +45,8 @@ void check_result(const Program& program, const LoadedKernel& kernel,
                   const std::vector<ir::Array>& inputs, Measured& m) {
   const te::ComputeDag& dag = program.state.dag();
   m.error = relative_error(kernel.outputs(), te::evaluate(dag, inputs));
-  TENON_CHECK(*m.error <= tolerance(dag))
-      << "wrong result: relative error " << *m.error << ", rounding explains " << tolerance(dag)
+  TENON_CHECK(*m.error <= te::tolerance(dag))
+      << "wrong result: relative error " << *m.error << ", rounding explains " << te::tolerance(dag)
       << "; trace " << schedule::to_json(program.trace);
 }
 

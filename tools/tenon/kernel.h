@@ -40,8 +40,4 @@ class LoadedKernel {
 // Largest difference over all outputs, divided by the largest value of the reference.
 double relative_error(const std::vector<ir::Array>& got, const std::vector<ir::Array>& reference);
 
-// What rounding can explain when sums of `dag`'s length are taken in another order or with fused
-// multiply-adds; a misplaced element gives far more.
-double tolerance(const te::ComputeDag& dag);
-
 }  // namespace tenon::tools

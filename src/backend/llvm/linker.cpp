@@ -16,8 +16,9 @@ std::vector<std::string> arguments(const LinkJob& job) {
   if (job.soname.empty()) {
     args.emplace_back("-r");
   } else {
-    args.insert(args.end(), {"-shared", "-soname", job.soname, "--hash-style=gnu", "--no-undefined",
+    args.insert(args.end(), {"-shared", "-soname", job.soname, "--hash-style=gnu",
                              "--build-id=none", "-z", "now", "-z", "relro"});
+    if (!job.open) args.emplace_back("--no-undefined");
   }
   args.insert(args.end(), {"--whole-archive", job.archive, "--no-whole-archive"});
   args.insert(args.end(), job.needed.begin(), job.needed.end());

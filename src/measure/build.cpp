@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/build.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <new>
+#include <sstream>
+
+#include "backend/backend.h"
+#include "backend/objects.h"
+#include "lower/lower.h"
+#include "support/check.h"
+#include "te/text.h"
+
+namespace tenon::measure {
+namespace {
+
+std::string to_text(const target::Target& t) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{} {} {} {} {} {} {} {} {}", t.name,
+                     static_cast<int>(t.arch), t.triple, t.cpu, t.features, t.machine,
+                     t.vector_bytes, t.vector_registers, t.datapath_bytes, int{t.has_fma}, t.cores,
+                     t.l1d_bytes, t.l2_bytes, t.l3_bytes, t.line_bytes);
+}
+
+target::Target target_from(const std::string& text) {
+  std::istringstream in(text);
+  target::Target t;
+  std::string arch;
+  std::getline(in, t.name);
+  std::getline(in, arch);
+  for (std::string* field : {&t.triple, &t.cpu, &t.features, &t.machine}) std::getline(in, *field);
+  in >> t.vector_bytes >> t.vector_registers >> t.datapath_bytes >> t.has_fma >> t.cores >>
+      t.l1d_bytes >> t.l2_bytes >> t.l3_bytes >> t.line_bytes;
+  TENON_CHECK(bool(in)) << "not a target: " << text;
+  t.arch = arch == "0" ? target::Arch::kX86_64 : target::Arch::kAArch64;
+  return t;
+}
+
+std::string read_bytes(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Kernels are hidden outside of the library that they are linked into; this is what a loader finds.
+constexpr const char* kHidden = "kernel";
+std::string entry_ir() {
+  return fmt::format(
+      "declare hidden void @{0}(ptr, ptr, ptr)\n"
+      "define void @{1}(ptr %p, ptr %w, ptr %r) {{\n"
+      "  tail call void @{0}(ptr %p, ptr %w, ptr %r)\n"
+      "  ret void\n"
+      "}}\n",
+      kHidden, kEntry);
+}
+
+// Objects as a shared library; libc and libm are found where it is loaded.
+std::string link_library(const std::vector<backend::llvm_cpu::Member>& objects,
+                         const std::filesystem::path& folder) {
+  const std::string stem = std::to_string(getpid());
+  const auto from = folder / (stem + ".a");
+  const auto to = folder / (stem + ".so");
+  std::ofstream(from, std::ios::binary) << backend::llvm_cpu::make_archive(objects);
+  backend::llvm_cpu::link(
+      {.archive = from, .output = to, .soname = "candidate.so", .needed = {}, .open = true});
+  std::string bytes = read_bytes(to);
+  TENON_CHECK(!bytes.empty()) << "the linker wrote nothing to " << to.string();
+  std::filesystem::remove(from);
+  std::filesystem::remove(to);
+  return bytes;
+}
+
+// Inputs that are stored inside another have no parameter of their own.
+std::vector<Param> params_of(const schedule::State& s, const ir::Function& f) {
+  std::vector<Param> params;
+  for (const ir::Buffer& b : f.params) {
+    int64_t bytes = b.dtype().bytes();
+    for (const int64_t e : b.shape()) bytes *= e;
+    params.push_back({'o', ir::to_string(b.dtype()), bytes});
+  }
+  size_t at = 0;
+  for (size_t i = 0; i < s.dag().inputs.size(); ++i) {
+    const schedule::Stage& st = s.stage(static_cast<schedule::StageId>(i));
+    if (st.stored_in < 0) params[at++].role = st.constant ? 'c' : 'i';
+  }
+  TENON_CHECK(at == f.num_inputs);
+  return params;
+}
+
+class Builder {
+ public:
+  explicit Builder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  Message answer(const Message& request) {
+    try {
+      TENON_CHECK(request.size() == 6) << "a request of " << request.size() << " parts";
+      take_task(request);
+      return build(schedule::trace_from_json(request[5]));
+    } catch (const std::exception& e) {
+      return {kFailed, e.what()};
+    }
+  }
+
+ private:
+  // Candidates of one task come in a row.
+  void take_task(const Message& request) {
+    const std::string text = request[1] + request[2] + request[3] + request[4];
+    if (text == task_text_) return;
+    auto target = std::make_shared<const target::Target>(target_from(request[3]));
+    auto dag = std::make_shared<const te::ComputeDag>(te::parse(request[1]));
+    auto edges = task::parse_edges(request[2], *dag);
+    const std::string asked = request[4];  // the others are the trace's to choose
+    std::erase_if(edges, [&](const auto& e) {
+      return asked.find("\n" + e.first + "\n") == std::string::npos;
+    });
+    task_ = task::make_task(std::move(dag), std::move(edges), target);
+    compiler_.emplace(*target);
+    entry_ = backend::llvm_cpu::compile_ir(entry_ir(), *target);
+    task_text_ = text;
+  }
+
+  Message build(const schedule::Trace& trace) {
+    const schedule::State initial(task_.dag, task_.target);
+    const auto state = schedule::replay(initial, trace);
+    if (!state) return {kRefused, schedule::render_illegal(initial, state.illegal())};
+    if (!task::keeps_edges(task_, *state)) return {kRefused, "it stores an edge otherwise"};
+    auto f = lower::lower(*state);
+    if (!f) return {kRefused, schedule::render_illegal(*state, f.illegal())};
+    f.value().name = kHidden;
+    const auto object = compiler_->emit(*f, backend::llvm_cpu::Emit::kObject);
+    Message m = {kBuilt, link_library({{"kernel.o", object.bytes}, {"entry.o", entry_}}, folder_),
+                 std::to_string(object.workspace_bytes)};
+    for (const Param& p : params_of(*state, *f)) m.push_back(measure::to_text(p));
+    return m;
+  }
+
+  std::filesystem::path folder_;
+  std::string task_text_;
+  task::Task task_;
+  std::optional<backend::llvm_cpu::Compiler> compiler_;
+  std::string entry_;  // an object
+};
+
+[[noreturn]] void no_memory() {
+  const std::string text = std::string(kOutOfMemoryText) + "\n";
+  [[maybe_unused]] const ssize_t n = write(STDERR_FILENO, text.data(), text.size());
+  _exit(kOutOfMemory);
+}
+
+// Sanitizers map more than any limit.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimited = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kLimited = false;
+#else
+constexpr bool kLimited = true;
+#endif
+#else
+constexpr bool kLimited = true;
+#endif
+
+void set_limit(int resource, rlim_t value) {
+  const rlimit limit = {value, value};
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &limit);
+}
+
+}  // namespace
+
+Message build_request(const task::Task& t, const schedule::Trace& trace) {
+  std::string names = "\n";
+  for (const auto& [name, l] : t.edges) names += name + "\n";
+  return {"build", te::to_text(*t.dag),     task::edges_text(t.edges), to_text(*t.target),
+          names,   schedule::to_json(trace)};
+}
+
+int serve_builds(int argc, char** argv,
+                 const std::function<std::optional<Message>(const Message&)>& intercept) {
+  if (argc != 3) {
+    fmt::print(stderr, "tenon-build is started by tenon tune\n");
+    return 2;
+  }
+  const std::string folder = argv[1];
+  exit_when_left(kChannel, [folder] {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+  });
+  std::set_new_handler(no_memory);
+  set_limit(RLIMIT_CORE, 0);
+  const auto bytes = std::strtoull(argv[2], nullptr, 10);
+  if (kLimited && bytes > 0) set_limit(RLIMIT_AS, bytes);
+  Builder builder(folder);
+  for (Message request; receive(kChannel, request) == Got::kMessage;) {
+    std::optional<Message> answer = intercept ? intercept(request) : std::nullopt;
+    if (!answer) answer = builder.answer(request);
+    if (send(kChannel, *answer) != Got::kMessage) break;
+  }
+  return 0;
+}
+
+}  // namespace tenon::measure

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The builder's side of building: a request to compile a trace, and the loop of tenon-build.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "measure/wire.h"
+#include "task/task.h"
+
+namespace tenon::measure {
+
+Message build_request(const task::Task& t, const schedule::Trace& trace);
+
+// What answers begin with: kBuilt (then the library, workspace bytes, parameters), otherwise one more string, why.
+inline constexpr const char* kBuilt = "built";
+inline constexpr const char* kRefused = "refused";
+inline constexpr const char* kFailed = "failed";
+
+// A program asked for more memory than the limit: what tenon-build leaves with.
+inline constexpr int kOutOfMemory = 12;
+inline constexpr const char* kOutOfMemoryText = "out of memory";
+
+// main() of tenon-build: [1] a folder for files of a moment, removed when the other end goes; [2] limit of
+// memory in bytes, 0: none. `intercept` may answer, or do, something else for tests.
+int serve_builds(int argc, char** argv,
+                 const std::function<std::optional<Message>(const Message&)>& intercept = {});
+
+}  // namespace tenon::measure

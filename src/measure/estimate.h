@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What repeated times say, and in what state the machine is while they are taken.
+#pragma once
+
+#include "task/record.h"
+
+namespace tenon::measure {
+
+// Best, median and the 95 % interval of the median from m.seconds, which must not be empty: by order statistics,
+// so that nothing is assumed of the noise. Fewer than six times give all of their range.
+void summarize(task::Measurement& m);
+
+struct MachineState {
+  double load1 = 0;
+  double mhz = 0;
+};
+MachineState machine_state();  // zeros where nothing is known
+
+}  // namespace tenon::measure

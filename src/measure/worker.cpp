@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "support/check.h"
+
+extern char** environ;
+
+namespace tenon::measure {
+namespace {
+
+constexpr int kLives = 4;          // of one request whose process is killed by others
+constexpr double kDyingS = 2;      // from the end of the channel to the end of the process
+constexpr off_t kLastWords = 512;  // bytes of stderr
+
+int open_memory(const char* name) {
+  const int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0) throw UserError(fmt::format("cannot make shared memory: {}", strerror(errno)));
+  return fd;
+}
+
+// Its own process group: an interrupt at the terminal is for the searching process alone.
+int spawn(pid_t& pid, const std::string& tool, const std::vector<std::string>& args,
+          const int (&fds)[3]) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, fds[0], STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, fds[1], kChannel);
+  posix_spawn_file_actions_adddup2(&actions, fds[2], kMemory);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigfillset(&defaults);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> argv = {const_cast<char*>(tool.c_str())};
+  for (const std::string& a : args) argv.push_back(const_cast<char*>(a.c_str()));
+  argv.push_back(nullptr);
+  const int error = posix_spawn(&pid, tool.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+Worker::Worker(std::string tool, std::vector<std::string> args, int calls)
+    : tool_(std::move(tool)),
+      args_(std::move(args)),
+      calls_(calls),
+      memory_(open_memory("tenon-memory")),
+      errors_(open_memory("tenon-errors")) {}
+
+Worker::~Worker() {
+  stop();
+  close(memory_);
+  close(errors_);
+}
+
+void Worker::start() {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    throw UserError(fmt::format("cannot make a socket: {}", strerror(errno)));
+  }
+  TENON_CHECK(ftruncate(errors_, 0) == 0 && lseek(errors_, 0, SEEK_SET) == 0);
+  constexpr int kAbove = 10;  // the numbers in the child, so that none overwrites another
+  const int fds[3] = {fcntl(errors_, F_DUPFD_CLOEXEC, kAbove),
+                      fcntl(pair[1], F_DUPFD_CLOEXEC, kAbove),
+                      fcntl(memory_, F_DUPFD_CLOEXEC, kAbove)};
+  const int error = spawn(pid_, tool_, args_, fds);
+  for (const int fd : fds) close(fd);
+  close(pair[1]);
+  if (error != 0) {
+    close(pair[0]);
+    pid_ = -1;
+    throw UserError(fmt::format("cannot start {}: {}", tool_, strerror(error)));
+  }
+  channel_ = pair[0];
+  done_ = 0;
+}
+
+void Worker::stop() {
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = -1;
+  }
+  if (channel_ >= 0) close(channel_);
+  channel_ = -1;
+}
+
+int Worker::memory(int64_t bytes) {
+  if (ftruncate(memory_, bytes) != 0) {
+    throw UserError(fmt::format("no shared memory of {} bytes: {}", bytes, strerror(errno)));
+  }
+  return memory_;
+}
+
+std::string Worker::last_words() const {
+  const off_t size = lseek(errors_, 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - kLastWords);
+  std::string text(static_cast<size_t>(std::max<off_t>(0, size - from)), '\0');
+  const ssize_t n = pread(errors_, text.data(), text.size(), from);
+  text.resize(static_cast<size_t>(std::max<ssize_t>(0, n)));
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
+Answer Worker::died() {
+  Answer a;
+  // The channel closes a moment before the process can be waited for; one that closed it and lives on is killed.
+  int status = 0;
+  bool ended = false;
+  for (int i = 0; i < static_cast<int>(kDyingS * 1000) && !ended; ++i) {
+    ended = waitpid(pid_, &status, WNOHANG) == pid_;
+    if (!ended) usleep(1000);
+  }
+  a.said = last_words();
+  if (ended) {
+    pid_ = -1;
+    a.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    a.how = a.signal != 0 ? fmt::format("ended by signal {} ({})", a.signal, strsignal(a.signal))
+                          : fmt::format("left with code {}", WEXITSTATUS(status));
+  } else {
+    a.how = "closed its channel";
+  }
+  if (!a.said.empty()) a.how += ": " + a.said;
+  return a;
+}
+
+Answer Worker::ask(const Message& request, double limit_s) {
+  if (pid_ < 0) start();
+  ++done_;
+  Answer a;
+  Got got = send(channel_, request, limit_s);
+  if (got == Got::kMessage) got = receive(channel_, a.message, limit_s);
+  if (got == Got::kMessage) {
+    a.kind = Answer::Kind::kMessage;
+    return a;
+  }
+  if (got == Got::kLate) {
+    a.kind = Answer::Kind::kLate;
+  } else {
+    a = died();
+  }
+  stop();
+  return a;
+}
+
+Answer Worker::call(const Message& request, double limit_s) {
+  if (pid_ > 0 && done_ >= calls_) stop();
+  for (int life = 1;; ++life) {
+    Answer a = ask(request, limit_s);
+    const bool killed = a.kind == Answer::Kind::kDied && a.signal == SIGKILL;
+    if (!killed || life == kLives) return a;
+  }
+}
+
+}  // namespace tenon::measure

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tool in another process: asked, waited for, killed when late, started again when needed.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "measure/wire.h"
+
+namespace tenon::measure {
+
+struct Answer {
+  enum class Kind : uint8_t { kMessage, kLate, kDied };
+  Kind kind = Kind::kDied;
+  Message message;
+  int signal = 0;    // kDied: what ended it; 0: it left by itself
+  std::string said;  // kDied: the last line it wrote to stderr
+  std::string how;   // kDied: "ended by signal 11 (Segmentation fault): said"
+};
+
+class Worker {
+ public:
+  // Nothing is started before the first call. `calls`: after so many the process is replaced by a fresh one.
+  Worker(std::string tool, std::vector<std::string> args, int calls);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // One request, one answer. A process that others killed is asked again, in a new life, a few times. Throws UserError
+  // if the tool cannot be started.
+  Answer call(const Message& request, double limit_s);
+  // Kills the process, if there is one, and waits for its end.
+  void stop();
+  // The shared memory, made `bytes` long; a descriptor that stays the worker's.
+  int memory(int64_t bytes);
+
+ private:
+  void start();
+  Answer ask(const Message& request, double limit_s);
+  Answer died();
+  std::string last_words() const;
+
+  std::string tool_;
+  std::vector<std::string> args_;
+  int calls_;
+  int done_ = 0;
+  pid_t pid_ = -1;
+  int channel_ = -1;
+  int memory_;  // these two outlive the process: the caller's inputs are there for the next one
+  int errors_;
+};
+
+}  // namespace tenon::measure

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "measure/reference.h"
+#include "measure/wire.h"
+#include "support/rng.h"
+#include "te/text.h"
+
+namespace tenon::measure {
+namespace {
+
+TEST(Estimate, SmallSamplesGiveTheirRange) {
+  task::Measurement m;
+  for (const double s : {3.0, 1.0, 2.0}) m.seconds.push_back(s);
+  summarize(m);
+  EXPECT_EQ(m.best_s, 1);
+  EXPECT_EQ(m.median_s, 2);
+  EXPECT_EQ(m.low_s, 1);
+  EXPECT_EQ(m.high_s, 3);
+  m.seconds = {4};
+  summarize(m);
+  EXPECT_EQ(m.low_s, 4);
+  EXPECT_EQ(m.high_s, 4);
+}
+
+// An interval of 95 % holds the true median in about 95 of 100 experiments.
+TEST(Estimate, IntervalsHoldTheMedianAsOftenAsPromised) {
+  for (const int n : {11, 40, 101}) {
+    Rng rng(7);
+    int holds = 0;
+    constexpr int kExperiments = 2000;
+    for (int e = 0; e < kExperiments; ++e) {
+      task::Measurement m;
+      for (int i = 0; i < n; ++i) m.seconds.push_back(1 + rng.unit() * rng.unit());
+      summarize(m);
+      constexpr double kMedian = 1.18668;  // of 1 + u * v: x (1 - ln x) = 1/2 at 0.18668
+      holds += m.low_s <= kMedian && kMedian <= m.high_s ? 1 : 0;
+    }
+    EXPECT_GE(holds, kExperiments * 0.94) << n;
+    EXPECT_LE(holds, kExperiments * 0.995) << n;
+  }
+}
+
+TEST(Wire, JobsReadBack) {
+  RunJob job;
+  job.library = std::string("\0lib\n", 5);
+  job.workspace_bytes = int64_t{5} << 32;
+  job.params = {{'i', "f32", 12}, {'c', "bool", 0}, {'o', "bf16", 70}};
+  job.threads = 3;
+  job.cold = false;
+  job.min_run_s = 0.1;
+  job.check = true;
+  job.poison = 0x55;
+  RunJob back;
+  ASSERT_TRUE(decode(encode(job), back));
+  EXPECT_EQ(encode(back), encode(job));
+  EXPECT_EQ(back.params[2].bytes, 70);
+  EXPECT_EQ(offsets(back.params), (std::vector<int64_t>{0, 64, 64, 192}));
+  Message m = encode(job);
+  m[10] = "c bool";
+  EXPECT_FALSE(decode(m, back));
+  m.resize(5);
+  EXPECT_FALSE(decode(m, back));
+}
+
+TEST(Reference, SeesWhatRoundingDoesNotExplain) {
+  const te::ComputeDag dag = te::parse("input A: f32[3]\nB[i: 3] = A[i] * 2.0\noutput B\n");
+  const auto array = [](double a, double b, double c) {
+    ir::Array x(ir::kF32, {3});
+    x.set_double(0, a);
+    x.set_double(1, b);
+    x.set_double(2, c);
+    return x;
+  };
+  const Case c = {{}, {array(1, 2, INFINITY)}};
+  EXPECT_EQ(differs(dag, c, {array(1, 2 + 1e-7, INFINITY)}), "");
+  EXPECT_NE(differs(dag, c, {array(1, 2.001, INFINITY)}), "");
+  EXPECT_NE(differs(dag, c, {array(1, NAN, INFINITY)}), "");
+  EXPECT_NE(differs(dag, c, {array(1, 2, 5)}), "");
+  const Case nan = {{}, {array(1, NAN, 2)}};
+  EXPECT_EQ(differs(dag, nan, {array(1, NAN, 2)}), "");
+  EXPECT_NE(differs(dag, nan, {array(1, 0, 2)}), "");
+}
+
+}  // namespace
+}  // namespace tenon::measure

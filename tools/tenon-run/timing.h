@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often a kernel is run, and how long that took.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace tenon::run {
+
+struct TimingRules {
+  double min_run_s = 0.02;
+  bool cold = true;
+};
+
+// Seconds of one call, per repetition: after a warm-up, until the median is known well or min_run_s are spent. Cold:
+// `flush` before each call. Warm: many calls of a short kernel make one repetition.
+std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
+                           const TimingRules& rules);
+
+}  // namespace tenon::run
