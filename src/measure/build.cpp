@@ -184,10 +184,11 @@ int serve_builds(int argc, char** argv,
     return 2;
   }
   const std::string folder = argv[1];
-  exit_when_left(kChannel, [folder] {
+  const auto clean_up = [folder] {
     std::error_code ignored;
     std::filesystem::remove_all(folder, ignored);
-  });
+  };
+  exit_when_left(kChannel, clean_up);
   std::set_new_handler(no_memory);
   set_limit(RLIMIT_CORE, 0);
   const auto bytes = std::strtoull(argv[2], nullptr, 10);
@@ -198,6 +199,7 @@ int serve_builds(int argc, char** argv,
     if (!answer) answer = builder.answer(request);
     if (send(kChannel, *answer) != Got::kMessage) break;
   }
+  clean_up();
   return 0;
 }
 
