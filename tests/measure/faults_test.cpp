@@ -6,13 +6,12 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "measure/processes.h"
 #include "measure/tasks.h"
 #include "support/rng.h"
-
-extern char** environ;
 
 namespace tenon::measure {
 namespace {
@@ -133,12 +132,16 @@ TEST(Faults, KillingAnyProcessAtAnyTimeLosesNothing) {
 }
 
 TEST(Faults, NothingOutlivesTheMeasurersProcess) {
+  const std::string folder = ::testing::TempDir() + "measure_orphan";
+  std::filesystem::create_directories(folder);
+  std::string place = "TMPDIR=" + folder;
+  char* environment[] = {place.data(), nullptr};
   for (const int fault : {int{kSpins}, int{kCompilerHangs}}) {
     std::string program = TENON_ORPHAN;
     std::string arg = std::to_string(fault);
     char* argv[] = {program.data(), arg.data(), nullptr};
     pid_t pid = 0;
-    ASSERT_EQ(posix_spawn(&pid, argv[0], nullptr, nullptr, argv, environ), 0);
+    ASSERT_EQ(posix_spawn(&pid, argv[0], nullptr, nullptr, argv, environment), 0);
     std::vector<pid_t> tools;
     const size_t most = fault == kSpins ? 3 : 2;
     for (int i = 0; i < 1000 && tools.size() < most; ++i) {
@@ -149,6 +152,7 @@ TEST(Faults, NothingOutlivesTheMeasurersProcess) {
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
     EXPECT_TRUE(testing::gone_within(tools, 10)) << fault;
+    EXPECT_TRUE(std::filesystem::is_empty(folder)) << fault;
   }
 }
 
