@@ -60,6 +60,39 @@ TEST(Device, SmallWorkIsComparedWithTheEvaluator) {
   }
 }
 
+// Kinds, types, edges; the last ones are too much work for the evaluator.
+TEST(Device, TemplatesOfManyKindsAreRight) {
+  constexpr const char* kTexts[] = {
+      "input A: f32[3, 37]\nM[i: 3] = max(j: 37) A[i, j]\nE[i: 3, j: 37] = exp(A[i, j] - M[i])\n"
+      "S[i: 3] = sum(j: 37) E[i, j]\nY[i: 3, j: 37] = E[i, j] / S[i]\noutput Y\n",
+      "input A: f16[9, 16]\nconst B: f16[16, 24]\n"
+      "C[i: 9, j: 24] = sum(k: 16) A[i, k] * B[k, j]\noutput C\n",
+      "input A: i8[5, 64]\nconst B: i8[64, 33]\n"
+      "C[i: 5, j: 33] = sum(k: 64) i32(A[i, k]) * i32(B[k, j])\noutput C\n",
+      "input A: f32[7]\ninput I: i64[11]\nB[i: 11] = A[max(min(I[i], 6), 0)]\noutput B\n",
+      "input A: f32[1, 32, 30, 30]\nconst W: f32[64, 32, 3, 3]\nconst b: f32[64]\n"
+      "C[n: 1, o: 64, y: 28, x: 28] = sum(c: 32, r: 3, s: 3) A[n, c, y + r, x + s] * W[o, c, r, "
+      "s]\n"
+      "R[n: 1, o: 64, y: 28, x: 28] = max(C[n, o, y, x] + b[o], 0.0)\noutput R\n",
+      "input A: f32[513, 700]\nS[i: 513] = sum(j: 700) A[i, j]\n"
+      "Y[i: 513, j: 700] = A[i, j] * 2.0\noutput S\noutput Y\n",
+  };
+  for (const int threads : {1, 2}) {
+    DeviceOptions o = real_tools();
+    o.protocol.threads = threads;
+    const auto m = device_measurer(o);
+    for (const char* text : kTexts) {
+      const task::Task t =
+          task::make_task(std::make_shared<const te::ComputeDag>(te::parse(text)), {},
+                          std::make_shared<const target::Target>(target::host_target()));
+      const std::vector<schedule::Trace> traces = {template_trace(t)};
+      EXPECT_EQ(m->verify(t, traces[0]), "") << text;
+      const auto r = m->measure(t, traces, 0, {});
+      EXPECT_EQ(r[0].outcome, Outcome::kOk) << r[0].error << text;
+    }
+  }
+}
+
 TEST(Device, EdgesThatAreNotKeptAreRefused) {
   task::Task t = matmul_task(16, 16, 16);
   t = task::make_task(t.dag, {{"C", layout::Layout({16, 16}).reorder({1, 0})}}, t.target);
