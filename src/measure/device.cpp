@@ -290,7 +290,7 @@ class Device : public Measurer {
     job.cold = options_.protocol.cold;
     job.min_run_s = min_run_s;
     job.limit_s = run_limit_s(job, best_s);
-    Ran r = read_run(runner_->call(encode(job), job.limit_s), job.limit_s);
+    Ran r = read_run(runner_->call(encode(job), job.limit_s, job.threads), job.limit_s);
     if (r.outcome == Outcome::kOk && r.seconds.empty()) {
       r = {Outcome::kRunCrash, "gave no times", {}};
     }
@@ -374,7 +374,7 @@ class Device : public Measurer {
     }
     job.check = true;
     job.limit_s = limit_s + 4 * bytes_of(job) / kCopiedBytesPerS;
-    const Ran r = read_run(runner_->call(encode(job), job.limit_s), job.limit_s);
+    const Ran r = read_run(runner_->call(encode(job), job.limit_s, job.threads), job.limit_s);
     if (r.outcome != Outcome::kOk) {
       runner_->stop();
       return r;

@@ -40,9 +40,9 @@ class Measurer {
 struct DeviceOptions {
   task::Protocol protocol;
   std::string build_tool, run_tool;  // paths of tenon-build and tenon-run
-  double compile_limit_s = 15;
+  double compile_limit_s = 15;       // of CPU time; by the clock a few times that
   int64_t compile_memory_bytes = int64_t{2} << 30;
-  double run_limit_s = 10;  // the most; less once a best is known
+  double run_limit_s = 10;  // the most, likewise; less once a best is known
   int builders = 0;         // processes; 0: one per core
   double min_run_s = 0.02;  // measured time per candidate
 };

@@ -110,6 +110,8 @@ bool parse(const std::string& text, int64_t& v) {
 
 }  // namespace
 
+Got wait(int fd, double seconds) { return wait_for(fd, POLLIN, Deadline(seconds)); }
+
 Got send(int fd, const Message& m, double seconds) {
   std::string bytes(sizeof(uint64_t), '\0');
   for (const std::string& field : m) {

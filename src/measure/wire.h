@@ -17,7 +17,10 @@ using Message = std::vector<std::string>;
 
 enum class Got : uint8_t { kMessage, kGone, kLate };
 
-// Seconds below 0: for ever.
+inline constexpr double kPatience = 4;  // see Worker::call
+
+// Seconds below 0: for ever. `wait` is until something can be received, or the other end is gone.
+Got wait(int fd, double seconds);
 Got send(int fd, const Message& m, double seconds = -1);
 Got receive(int fd, Message& m, double seconds = -1);
 

@@ -12,7 +12,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 
 #include "support/check.h"
 
@@ -147,12 +149,35 @@ Answer Worker::died() {
   return a;
 }
 
-Answer Worker::ask(const Message& request, double limit_s) {
+// Of the process, all threads together, up to now.
+double Worker::cpu_s() const {
+  clockid_t clock = 0;
+  timespec now = {};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &now) != 0) return 0;
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+Got Worker::await(double limit_s, int threads) const {
+  constexpr double kGlance = 0.02;
+  const double before = cpu_s();
+  const auto start = std::chrono::steady_clock::now();
+  for (double left = limit_s;;) {
+    const Got got = wait(channel_, std::max(left, kGlance));
+    if (got != Got::kLate) return got;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    left = limit_s - (cpu_s() - before) / threads;
+    if (left <= 0 || taken.count() >= kPatience * limit_s) return Got::kLate;
+    left = std::min(left, kPatience * limit_s - taken.count());
+  }
+}
+
+Answer Worker::ask(const Message& request, double limit_s, int threads) {
   if (pid_ < 0) start();
   ++done_;
   Answer a;
-  Got got = send(channel_, request, limit_s);
-  if (got == Got::kMessage) got = receive(channel_, a.message, limit_s);
+  Got got = send(channel_, request, kPatience * limit_s);
+  if (got == Got::kMessage) got = await(limit_s, threads);
+  if (got == Got::kMessage) got = receive(channel_, a.message, kPatience * limit_s);
   if (got == Got::kMessage) {
     a.kind = Answer::Kind::kMessage;
     return a;
@@ -166,10 +191,10 @@ Answer Worker::ask(const Message& request, double limit_s) {
   return a;
 }
 
-Answer Worker::call(const Message& request, double limit_s) {
+Answer Worker::call(const Message& request, double limit_s, int threads) {
   if (pid_ > 0 && done_ >= calls_) stop();
   for (int life = 1;; ++life) {
-    Answer a = ask(request, limit_s);
+    Answer a = ask(request, limit_s, threads);
     const bool killed = a.kind == Answer::Kind::kDied && a.signal == SIGKILL;
     if (!killed || life == kLives) return a;
   }

@@ -29,9 +29,10 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // One request, one answer. A process that others killed is asked again, in a new life, a few times. Throws UserError
+  // One request, one answer. Late is what has used limit_s of CPU time on each of `threads`, or taken kPatience times
+  // as long by the clock: on a busy machine a good candidate is not slow because others run. A process that others killed is asked again, in a new life, a few times. Throws UserError
   // if the tool cannot be started.
-  Answer call(const Message& request, double limit_s);
+  Answer call(const Message& request, double limit_s, int threads = 1);
   // Kills the process, if there is one, and waits for its end.
   void stop();
   // The shared memory, made `bytes` long; a descriptor that stays the worker's.
@@ -39,7 +40,9 @@ class Worker {
 
  private:
   void start();
-  Answer ask(const Message& request, double limit_s);
+  Answer ask(const Message& request, double limit_s, int threads);
+  Got await(double limit_s, int threads) const;
+  double cpu_s() const;
   Answer died();
   std::string last_words() const;
 

@@ -91,7 +91,7 @@ TEST(Faults, KnownBestCutsOff) {
   const std::vector<schedule::Trace> spins = {fault_trace(kSpins)};
   const auto r = m->measure(t, spins, 1e-5, {});
   EXPECT_EQ(r[0].outcome, Outcome::kRunTimeout);
-  EXPECT_LT(r[0].run_s, 5);
+  EXPECT_LT(r[0].run_s, 30);
 }
 
 TEST(Faults, KillingAnyProcessAtAnyTimeLosesNothing) {

@@ -172,7 +172,7 @@ Message answer(const Message& request, Threads& threads) {
     return {"failed", why != nullptr ? why : "the library cannot be loaded"};
   }
   // Should the one that watches be gone as well, this process does not spin for ever.
-  alarm(static_cast<unsigned>(std::ceil(job.limit_s)) + 5);
+  alarm(static_cast<unsigned>(std::ceil(tenon::measure::kPatience * job.limit_s)) + 5);
   Message m;
   try {
     m = job.check ? check_kernel(job, library.entry(), rt) : time_kernel(job, library.entry(), rt);
