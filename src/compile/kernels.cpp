@@ -56,7 +56,9 @@ class Maker {
     }
     if (options_.frozen) {
       throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
-                            "the lock file was made for another model, target or version");
+                            options_.schedules.empty()
+                                ? "no lock file was given (--lock)"
+                                : "the lock file was made for another model, target or version");
     }
     if (!options_.schedule) {
       origin = "definition";

@@ -179,8 +179,8 @@ Message build_request(const task::Task& t, const schedule::Trace& trace) {
 
 int serve_builds(int argc, char** argv,
                  const std::function<std::optional<Message>(const Message&)>& intercept) {
-  if (argc != 3) {
-    fmt::print(stderr, "tenon-build is started by tenon tune\n");
+  if (argc != 3 || !has_channel()) {
+    fmt::print(stderr, "tenon-build is a part of tenon that compiles; it is not started by hand\n");
     return 2;
   }
   const std::string folder = argv[1];

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -109,6 +110,11 @@ bool parse(const std::string& text, int64_t& v) {
 }
 
 }  // namespace
+
+bool has_channel() {
+  struct stat s {};
+  return fstat(kChannel, &s) == 0 && S_ISSOCK(s.st_mode);
+}
 
 Got wait(int fd, double seconds) { return wait_for(fd, POLLIN, Deadline(seconds)); }
 

@@ -13,6 +13,9 @@ namespace tenon::measure {
 inline constexpr int kChannel = 3;  // the socket, in a tool
 inline constexpr int kMemory = 4;   // a file without a name that both ends map, in a tool
 
+// A tool that was started by hand has no channel.
+bool has_channel();
+
 using Message = std::vector<std::string>;
 
 enum class Got : uint8_t { kMessage, kGone, kLate };

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "corpus/file_name.h"
 #include "fuzz/case.h"
 
 namespace tenon::fuzz {
@@ -22,12 +23,6 @@ std::vector<std::string> case_files() {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).stem().string();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 class CorpusTest : public ::testing::TestWithParam<std::string> {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "corpus/file_name.h"
 #include "onnx/import.h"
 
 namespace tenon::onnx {
@@ -18,12 +19,6 @@ std::vector<std::string> model_files() {
   }
   std::sort(files.begin(), files.end());
   return files;
-}
-
-std::string name_of(const ::testing::TestParamInfo<std::string>& info) {
-  std::string name = std::filesystem::path(info.param).stem().string();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
 }
 
 class OnnxCorpusTest : public ::testing::TestWithParam<std::string> {};

@@ -14,6 +14,7 @@
 #include "ir/visit.h"
 #include "lower/lower.h"
 #include "schedule/trace.h"
+#include "support/golden.h"
 #include "te/text.h"
 
 namespace tenon::lower {
@@ -27,19 +28,6 @@ schedule::State scheduled(const std::string& te, const std::string& trace) {
 }
 
 // ---- golden text -----------------------------------------------------------------------------
-
-std::vector<std::string> cut(const std::string& text, const std::string& line) {
-  std::vector<std::string> out{""};
-  std::istringstream in(text);
-  for (std::string l; std::getline(in, l);) {
-    if (l.starts_with(line)) {
-      out.emplace_back();
-    } else {
-      out.back() += l + "\n";
-    }
-  }
-  return out;
-}
 
 struct Snapshot {
   std::string text;

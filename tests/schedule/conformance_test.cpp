@@ -15,6 +15,7 @@
 #include "schedule/conformance_cases.h"
 #include "schedule/refusals.h"
 #include "schedule/scheduled.h"
+#include "support/golden.h"
 
 namespace tenon::schedule {
 namespace {
@@ -92,19 +93,6 @@ TEST(Conformance, RefusalsLeaveNoMark) {
 }
 
 // ---- golden/<primitive>.txt ------------------------------------------------------------------
-
-std::vector<std::string> cut(const std::string& text, const std::string& line) {
-  std::vector<std::string> out{""};
-  std::istringstream in(text);
-  for (std::string l; std::getline(in, l);) {
-    if (l.starts_with(line)) {
-      out.emplace_back();
-    } else {
-      out.back() += l + "\n";
-    }
-  }
-  return out;
-}
 
 // Loops as they stand before they are moved about; flat where only strides differ, finished where lanes do.
 std::string program_of(const State& s, std::string_view primitive) {

@@ -187,8 +187,8 @@ Message answer(const Message& request, Threads& threads) {
 
 int main(int argc, char**) {
   Message request;
-  if (argc != 1 || isatty(tenon::measure::kChannel) != 0) {
-    fprintf(stderr, "tenon-run is started by tenon tune\n");
+  if (argc != 1 || !tenon::measure::has_channel()) {
+    fprintf(stderr, "tenon-run is a part of tenon that measures; it is not started by hand\n");
     return 2;
   }
   tenon::measure::exit_when_left(tenon::measure::kChannel, nullptr);

@@ -3,7 +3,6 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
 
@@ -15,27 +14,12 @@
 #include "backend/llvm/loader.h"
 #include "backend/llvm/machine.h"
 #include "backend/llvm/optimize.h"
+#include "backend/llvm/register_targets.h"
 #include "ir/verify.h"
 
 namespace tenon::backend::llvm_cpu {
-namespace {
-
-bool register_targets() {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeAArch64TargetInfo();
-  LLVMInitializeAArch64Target();
-  LLVMInitializeAArch64TargetMC();
-  LLVMInitializeAArch64AsmPrinter();
-  return true;
-}
-
-}  // namespace
-
 std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
-  static const bool registered = register_targets();
+  static const bool registered = (register_targets(), true);
   TENON_CHECK(registered);
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(t.triple, error);

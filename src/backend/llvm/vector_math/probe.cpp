@@ -6,10 +6,10 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ObjectFile.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "backend/llvm/register_targets.h"
 #include "backend/llvm/vector_math.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -17,20 +17,8 @@ namespace {
 
 constexpr const char* kName = "probe";
 
-void initialize_llvm() {  // idempotent
-  // The two that tenon generates code for, not all that LLVM knows: a static build links no others.
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeAArch64TargetInfo();
-  LLVMInitializeAArch64Target();
-  LLVMInitializeAArch64TargetMC();
-  LLVMInitializeAArch64AsmPrinter();
-}
-
 std::unique_ptr<llvm::TargetMachine> make_machine(const ProbeSpec& spec) {
-  initialize_llvm();
+  register_targets();
   const std::string triple = spec.triple.empty() ? llvm::sys::getProcessTriple() : spec.triple;
   std::string error;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
