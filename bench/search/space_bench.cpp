@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <ctime>
 #include <functional>
 
 #include "cost/model.h"
@@ -25,10 +26,17 @@ task::Task make(const std::function<te::Tensor(te::Builder&)>& build) {
                          std::make_shared<const target::Target>(target::host_target()));
 }
 
-double seconds_of(const std::function<void()>& fn) {
+struct Took {
+  double wall_s;
+  double cpu_s;  // of all threads: what counts on a machine that others use too
+};
+
+Took time_of(const std::function<void()>& fn) {
   const auto start = std::chrono::steady_clock::now();
+  const std::clock_t cpu = std::clock();
   fn();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double used = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), used};
 }
 
 std::vector<cost::Sample> made_up(const std::vector<Candidate>& candidates, Rng& rng) {
@@ -40,9 +48,10 @@ std::vector<cost::Sample> made_up(const std::vector<Candidate>& candidates, Rng&
   return samples;
 }
 
-void row(const char* what, size_t n, double seconds) {
-  fmt::print("  {:<12}{:>10.0f} /s {:>9.1f} us\n", what, static_cast<double>(n) / seconds,
-             1e6 * seconds / static_cast<double>(n));
+void row(const char* what, size_t n, const Took& t) {
+  const double count = static_cast<double>(n);
+  fmt::print("  {:<12}{:>10.0f} /s{:>9.1f} us of processor time each\n", what, count / t.wall_s,
+             1e6 * t.cpu_s / count);
 }
 
 void bench(const char* name, const task::Task& t, int threads) {
@@ -52,11 +61,11 @@ void bench(const char* name, const task::Task& t, int threads) {
              threads == 1 ? "" : "s");
   std::vector<Candidate> all;
   row("sample", kCandidates,
-      seconds_of([&] { all = sample_many(*space, kCandidates, rng, threads); }));
+      time_of([&] { all = sample_many(*space, kCandidates, rng, threads); }));
   const auto model = cost::make_model("xgb", 1, threads);
   model->update(made_up(all, rng));
   const auto each = [&](const std::function<void(const Candidate&, Rng&)>& fn) {
-    return seconds_of([&] {
+    return time_of([&] {
       for_each_parallel(kCandidates, threads, [&](size_t i) {
         Rng own(i);
         fn(all[i % all.size()], own);
@@ -74,8 +83,8 @@ void bench(const char* name, const task::Task& t, int threads) {
     auto f = cost::extract(c.state);
     if (f) features.push_back(std::move(f.value()));
   }
-  row("predict", features.size(), seconds_of([&] { (void)model->predict(features); }));
-  row("in all", kCandidates, seconds_of([&] {
+  row("predict", features.size(), time_of([&] { (void)model->predict(features); }));
+  row("in all", kCandidates, time_of([&] {
         std::vector<std::optional<Candidate>> next(kCandidates);
         for_each_parallel(kCandidates, threads, [&](size_t i) {
           Rng own(i);

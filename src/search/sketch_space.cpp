@@ -39,8 +39,7 @@ bool redraw(Map& m, Rng& rng) {
 
 class SketchSpace : public Space {
  public:
-  explicit SketchSpace(const task::Task& t)
-      : initial_(t.dag, t.target), edges_(task::edge_steps(t)) {
+  explicit SketchSpace(const task::Task& t) : task_(t), edge_steps_(task::edge_steps(t).size()) {
     for (Sketch& s : make_sketches(t)) structures_.push_back(make_structure(std::move(s), t));
   }
 
@@ -54,7 +53,7 @@ class SketchSpace : public Space {
   }
 
   Result<Candidate> mutate(const Candidate& c, Rng& rng) const override {
-    if (c.sketch < 0) return mutate_trace(initial_, edges_.size(), c, rng);
+    if (c.sketch < 0) return mutate_trace(task_, edge_steps_, c, rng);
     Decisions d = decisions_of(c);
     if (!change(structure(c.sketch).sketch, d, rng))
       return Illegal{.code = IllegalCode::kBadFactor};
@@ -70,7 +69,7 @@ class SketchSpace : public Space {
   }
 
   Result<Candidate> adopt(const schedule::Trace& trace) const override {
-    auto c = replay_candidate(initial_, edges_, trace);
+    auto c = replay_candidate(task_, trace);
     if (!c) return c;
     for (size_t i = 0; i < structures_.size(); ++i) {
       auto d = read_decisions(structures_[i].sketch, trace);
@@ -184,8 +183,8 @@ class SketchSpace : public Space {
     return a;
   }
 
-  schedule::State initial_;
-  schedule::Trace edges_;
+  task::Task task_;
+  size_t edge_steps_;
   std::vector<Structure> structures_;
 };
 

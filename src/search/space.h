@@ -14,7 +14,8 @@
 
 namespace tenon::search {
 
-// A complete program of a space: `trace` begins with task::edge_steps and its state keeps the task's edges.
+// A complete program of a space: `trace`, replayed on the task's dag, gives `state`, which keeps the task's edges. (The
+// steps that store them stand first, but for templates, which have theirs.)
 struct Candidate {
   schedule::Trace trace;
   schedule::State state;

@@ -61,12 +61,10 @@ class Change {
 
 }  // namespace
 
-Result<Candidate> replay_candidate(const schedule::State& initial, const schedule::Trace& edges,
-                                   const schedule::Trace& trace) {
-  if (trace.size() < edges.size() || !std::equal(edges.begin(), edges.end(), trace.begin()))
-    return Illegal{.code = IllegalCode::kBadLayout};
-  auto state = schedule::replay(initial, trace);
+Result<Candidate> replay_candidate(const task::Task& t, const schedule::Trace& trace) {
+  auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
   if (!state) return state.illegal();
+  if (!task::keeps_edges(t, *state)) return Illegal{.code = IllegalCode::kBadLayout};
   auto bounds = schedule::infer_bounds(*state);
   if (!bounds) return bounds.illegal();
   TENON_TRY(schedule::check_program(*state, *bounds));
@@ -74,8 +72,7 @@ Result<Candidate> replay_candidate(const schedule::State& initial, const schedul
                    std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
 }
 
-Result<Candidate> mutate_trace(const schedule::State& initial, size_t fixed, const Candidate& c,
-                               Rng& rng) {
+Result<Candidate> mutate_trace(const task::Task& t, size_t fixed, const Candidate& c, Rng& rng) {
   schedule::Trace trace = c.trace;
   std::vector<size_t> tunable;
   for (size_t i = fixed; i < trace.size(); ++i) {
@@ -88,8 +85,7 @@ Result<Candidate> mutate_trace(const schedule::State& initial, size_t fixed, con
   const schedule::Step before = step;
   for_each_tunable(step, Change(c.state, before, rng));
   if (step == before) return Illegal{.code = IllegalCode::kBadFactor};
-  const schedule::Trace edges(trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(fixed));
-  return replay_candidate(initial, edges, trace);
+  return replay_candidate(t, trace);
 }
 
 }  // namespace tenon::search

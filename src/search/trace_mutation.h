@@ -6,12 +6,10 @@
 
 namespace tenon::search {
 
-// Replays a trace and checks that its program fits and begins with `edges`.
-Result<Candidate> replay_candidate(const schedule::State& initial, const schedule::Trace& edges,
-                                   const schedule::Trace& trace);
+// Replays a trace and checks that its program fits and keeps the edges of the task.
+Result<Candidate> replay_candidate(const task::Task& t, const schedule::Trace& trace);
 
 // Changes one tunable argument of one step after the first `fixed` and replays.
-Result<Candidate> mutate_trace(const schedule::State& initial, size_t fixed, const Candidate& c,
-                               Rng& rng);
+Result<Candidate> mutate_trace(const task::Task& t, size_t fixed, const Candidate& c, Rng& rng);
 
 }  // namespace tenon::search

@@ -68,7 +68,7 @@ class Writer : private PlanWriter {
     const int64_t rows = g_.row == kNone ? 1 : op_.axes[g_.row].extent;
     knobs() = {{"v", v},
                {"vn", arith::ceil_div(extent, v)},
-               {"rn", arith::ceil_div(rows, std::min(rows, most))}};
+               {"rn", choice("rn", arith::ceil_div(rows, std::min(rows, most)), rows)}};
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* i : g_.chain.inlined) line("compute_inline {}", i->name());
     store_operands();

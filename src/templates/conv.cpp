@@ -15,6 +15,8 @@ namespace tenon::templates {
 
 namespace {
 
+constexpr int64_t kMostVectors = 8;  // of channels in a tile
+
 struct Conv {
   Chain chain;
   te::Tensor x, w;
@@ -155,6 +157,9 @@ class Writer : private PlanWriter {
     const int64_t pieces = op_.axes[0].extent * arith::ceil_div(kvecs, r.kb);
     const int64_t even = arith::ceil_div(r.xn, t_.cores) * t_.cores;
     if (c_.pointwise && balance(pieces, t_.cores) < 0.9 && x_ >= 8 * even) r.xn = even;
+    r.kb = choice("kb", r.kb, std::min<int64_t>(tileable, kMostVectors));
+    r.xn = choice("xn", r.xn, x_);
+    if (!skip_ && y_ > 1) r.yn = choice("yn", r.yn, y_);
     // Vectors of a tile lie in one block, or fill whole blocks.
     per_block_ = y_block_ > v ? y_block_ / v : 1;
     if (r.kb % per_block_ != 0) r.kb = std::gcd(r.kb, per_block_);

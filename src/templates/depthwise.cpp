@@ -99,8 +99,8 @@ class Writer : private PlanWriter {
     const int64_t columns = std::min<int64_t>({x, 4, room});
     int64_t rows = std::min<int64_t>({y, room / columns, 3});
     if (rows == 3 && y % 3 != 0 && y % 2 == 0) rows = 2;
-    knobs()["xn"] = arith::ceil_div(x, columns);
-    knobs()["yn"] = arith::ceil_div(y, rows);
+    knobs()["xn"] = choice("xn", arith::ceil_div(x, columns), x);
+    knobs()["yn"] = choice("yn", arith::ceil_div(y, rows), y);
   }
 
   void prepare() {

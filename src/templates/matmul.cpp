@@ -12,6 +12,8 @@ namespace tenon::templates {
 
 namespace {
 
+constexpr int64_t kMostVectors = 8;  // of columns in a tile
+
 struct Matmul {
   Chain chain;
   te::Access x, w;
@@ -114,6 +116,8 @@ class Writer : private PlanWriter {
     const int64_t limit = m_.row_stride_bytes % 4096 == 0 ? 8 : 0;
     RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
     if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
+    r.kb = choice("nb", r.kb, std::min<int64_t>(kvecs, kMostVectors));
+    r.xn = choice("in", r.xn, rows);
     knobs() = {{"v", v},
                {"nb", r.kb},
                {"in", r.xn},

@@ -29,6 +29,8 @@ class PlanWriter {
   void store_fixed_inputs(const std::vector<std::string>& done = {});
 
   Knobs& knobs() { return plan_.knobs; }
+  // What is given for a free knob, `rule` if nothing is. Knobs that follow from it are set afterwards.
+  int64_t choice(const std::string& knob, int64_t rule, int64_t most);
   void set_flexible() { plan_.flexible = true; }
   Plan take() { return std::move(plan_); }
 

@@ -24,11 +24,14 @@ struct Edges {
   std::map<std::string, layout::Layout> fixed;
   // May ask for non-constant inputs stored with a border of zeros; false inside a network.
   bool borders = true;
+  // Values for knobs that a plan lists as free, instead of those that the family's rule chooses.
+  Knobs given;
 };
 
 struct Plan {
   std::string text;       // a trace with $knobs
   Knobs knobs;            // their values for this dag and target
+  Knobs free;             // those that may be given, with the most that makes sense; the least is 1
   bool flexible = false;  // see Choice
 };
 
