@@ -109,6 +109,29 @@ class SqliteDatabase : public Database {
     s.step();
   }
 
+  std::optional<RunRow> unfinished(const std::string& command,
+                                   const std::string& model) const override {
+    std::optional<RunRow> newest;
+    for (RunRow& r : runs()) {
+      if (r.command == command && r.model == model) newest = std::move(r);
+    }
+    return newest && newest->finished.empty() ? newest : std::nullopt;
+  }
+
+  void add_event(const std::string& run, const EventRow& e) override {
+    Statement s(c_, "INSERT INTO event (run, at_s, json) VALUES (?, ?, ?)");
+    s.bind(run).bind(e.at_s).bind(e.json);
+    s.step();
+  }
+
+  std::vector<EventRow> events(const std::string& run) const override {
+    Statement s(c_, "SELECT at_s, json FROM event WHERE run = ? ORDER BY id");
+    s.bind(run);
+    std::vector<EventRow> out;
+    while (s.step()) out.push_back({s.real(0), s.text(1)});
+    return out;
+  }
+
   void record(const std::vector<task::Measurement>& measurements) override {
     if (measurements.empty()) return;
     Transaction t(c_);

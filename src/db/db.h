@@ -22,6 +22,11 @@ struct RunRow {
       finished;  // times as ISO 8601; finished empty: cut off or going on
   int64_t measured = 0, failed = 0;
 };
+// What a run told while it went on, one JSON object each; docs/tuning.md lists them.
+struct EventRow {
+  double at_s = 0;  // tuning time of the run so far, over all its parts
+  std::string json;
+};
 struct Filter {  // empty: any
   std::string task, target, protocol, run;
 };
@@ -36,7 +41,12 @@ class Database {
   virtual void add_task(const TaskRow& t) = 0;  // again: nothing
   virtual std::string begin_run(const std::string& command, const std::string& model) = 0;
   virtual void end_run(const std::string& id) = 0;
-  virtual void record(const std::vector<task::Measurement>& m) = 0;  // one transaction
+  // The newest run that this command began and that was cut off: rerun is resume.
+  virtual std::optional<RunRow> unfinished(const std::string& command,
+                                           const std::string& model) const = 0;
+  virtual void add_event(const std::string& run, const EventRow& e) = 0;
+  virtual std::vector<EventRow> events(const std::string& run) const = 0;  // oldest first
+  virtual void record(const std::vector<task::Measurement>& m) = 0;        // one transaction
 
   virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;  // oldest first
   // The fastest that is verified (or any, when asked).

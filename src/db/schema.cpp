@@ -23,6 +23,10 @@ constexpr const char* kMigrations[] = {
     "  load1 REAL NOT NULL, mhz REAL NOT NULL, run TEXT NOT NULL, time INTEGER NOT NULL);"
     "CREATE INDEX measurement_key ON measurement (task, target, protocol, outcome, median_s);"
     "CREATE INDEX measurement_run ON measurement (run);",
+    // 1 -> 2
+    "CREATE TABLE event (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at_s REAL NOT NULL,"
+    "                    json TEXT NOT NULL);"
+    "CREATE INDEX event_run ON event (run);",
 };
 
 int version_of(const Connection& c) {

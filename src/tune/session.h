@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// From models to tuned artifacts: default artifacts first, then rounds of tuning within a budget, artifacts renewed on
+// the way, and at the end a comparison of whole networks in which a task that does not gain keeps its default.
+//
+//   Session s(models, options, measurer, db, tell);
+//   Summary sum = s.run(stop);   // at every moment the best verified artifact lies in each model's directory
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "artifact/write.h"
+#include "compile/compile.h"
+#include "tune/network.h"
+#include "tune/tuner.h"
+
+namespace tenon::tune {
+
+struct Model {
+  std::string name;
+  std::shared_ptr<const graph::Graph> graph;
+  std::filesystem::path directory;                              // where its artifact goes
+  std::vector<std::pair<std::string, std::string>> provenance;  // artifact::Program::provenance
+  double target_s = 0;                                          // Objective::kTargets
+  double reference_s = 0;  // Objective::kSpeedup; 0: its default artifact's
+};
+
+struct SessionOptions {
+  compile::Options compile;  // target, fuse, threads, and schedules to begin with
+  artifact::Outputs outputs;
+  TunerOptions tuner;
+  double budget_s = 0;      // 0: until trials or tasks run out
+  std::string tasks = "*";  // glob over labels and keys: others keep their defaults
+  std::string command;      // what makes two runs the same: model hashes and options
+  int threads = 1;          // that artifacts will run with
+};
+
+struct ModelSummary {
+  std::string name;
+  std::filesystem::path directory;
+  NetworkTimes times;        // default against tuned, interleaved
+  std::string kept;          // "tuned", or "default: why"
+  int tasks = 0, tuned = 0;  // of its tasks, how many have a tuned schedule in the artifact
+};
+
+struct Summary {
+  std::string run;
+  std::string reason;  // why it ended: "budget", "trials", "exhausted", "interrupted"
+  std::vector<ModelSummary> models;
+  std::vector<TaskResult> tasks;
+  int64_t measured = 0, failed = 0;  // in this run, with its earlier parts
+  double spent_s = 0;                // likewise
+  std::map<std::string, double> seconds;
+  std::vector<TaskTuner::Reason> reasons;
+};
+
+class Session {
+ public:
+  Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
+          NetworkTimer& timer, db::Database& db, Tell tell);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Throws UserError where files or the database cannot be written; what was recorded stays.
+  Summary run(const std::function<bool()>& stop);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenon::tune
