@@ -25,7 +25,7 @@ struct Edges {
   // May ask for non-constant inputs stored with a border of zeros; false inside a network.
   bool borders = true;
   // Values for knobs that a plan lists as free, instead of those that the family's rule chooses.
-  Knobs given;
+  Knobs given = {};
 };
 
 struct Plan {
