@@ -162,7 +162,6 @@ class Device : public Measurer {
  public:
   explicit Device(const DeviceOptions& options)
       : options_(options),
-        target_(target::host_target().fingerprint()),
         references_([this](const task::Task& t, const std::vector<ir::Array>& inputs) {
           return run_definition(t, inputs);
         }) {
@@ -176,7 +175,7 @@ class Device : public Measurer {
     runner_ = std::make_unique<Worker>(options_.run_tool, std::vector<std::string>{}, kRunsPerLife);
   }
 
-  std::string target() const override { return target_; }
+  std::string target(const target::Target& t) const override { return measured_target(t); }
   std::string protocol() const override { return to_string(options_.protocol); }
 
   std::vector<task::Measurement> measure(const task::Task& t,
@@ -302,7 +301,7 @@ class Device : public Measurer {
   task::Measurement blank(const task::Task& t, const schedule::Trace& trace, const Built& b) const {
     task::Measurement m;
     m.task = t.key;
-    m.target = t.target->fingerprint();
+    m.target = target(*t.target);
     m.protocol = protocol();
     m.trace = schedule::to_json(trace);
     m.outcome = b.outcome;
@@ -404,7 +403,6 @@ class Device : public Measurer {
   }
 
   DeviceOptions options_;
-  std::string target_;
   Folder folder_;
   std::vector<std::unique_ptr<Worker>> builders_;
   std::mutex mutex_;
@@ -414,6 +412,11 @@ class Device : public Measurer {
 };
 
 }  // namespace
+
+std::string measured_target(const target::Target& t) {
+  const std::string host = target::host_target().fingerprint();
+  return t.fingerprint() == host ? host : t.fingerprint() + " on " + host;
+}
 
 std::unique_ptr<Measurer> device_measurer(const DeviceOptions& options) {
   return std::make_unique<Device>(options);

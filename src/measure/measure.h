@@ -20,8 +20,8 @@ namespace tenon::measure {
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  virtual std::string target() const = 0;    // fingerprint of what is measured on
-  virtual std::string protocol() const = 0;  // as text
+  virtual std::string target(const target::Target& t) const = 0;  // as measurements name it
+  virtual std::string protocol() const = 0;                       // as text
   // One measurement per trace, in order; never throws for what a candidate does. best_s <= 0: none yet; it bounds
   // how long a run may take. `stop` is asked between candidates; those not reached are left out at the end.
   virtual std::vector<task::Measurement> measure(const task::Task& t,
@@ -36,6 +36,9 @@ class Measurer {
                                                 std::span<const schedule::Trace> traces,
                                                 double seconds) = 0;
 };
+
+// How measurements on this machine name a target: its fingerprint, and the machine's where that is another.
+std::string measured_target(const target::Target& t);
 
 struct DeviceOptions {
   task::Protocol protocol;

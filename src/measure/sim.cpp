@@ -114,7 +114,9 @@ class Sim : public Measurer {
  public:
   explicit Sim(const SimOptions& options) : options_(options) {}
 
-  std::string target() const override { return "sim " + std::to_string(options_.seed); }
+  std::string target(const target::Target&) const override {
+    return "sim " + std::to_string(options_.seed);
+  }
   std::string protocol() const override { return to_string(options_.protocol); }
 
   std::vector<task::Measurement> measure(const task::Task& t,
@@ -150,7 +152,7 @@ class Sim : public Measurer {
   task::Measurement one(const task::Task& t, const schedule::Trace& trace, int round) const {
     task::Measurement m;
     m.task = t.key;
-    m.target = target();
+    m.target = target(*t.target);
     m.protocol = protocol();
     m.trace = schedule::to_json(trace);
     const double luck = draw(t, trace, 10);

@@ -21,7 +21,7 @@ using Knobs = std::map<std::string, int64_t>;
 // How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
 struct Edges {
   // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.
-  std::map<std::string, layout::Layout> fixed;
+  std::map<std::string, layout::Layout> fixed = {};
   // May ask for non-constant inputs stored with a border of zeros; false inside a network.
   bool borders = true;
   // Values for knobs that a plan lists as free, instead of those that the family's rule chooses.

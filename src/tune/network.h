@@ -25,6 +25,7 @@ class NetworkTimer {
                                int threads, double seconds) = 0;
 };
 
-std::unique_ptr<NetworkTimer> process_network_timer(const std::string& run_tool);
+// By `tenon bench A --against B`; `tenon` is its path.
+std::unique_ptr<NetworkTimer> process_network_timer(const std::string& tenon);
 
 }  // namespace tenon::tune

@@ -20,6 +20,7 @@
 #include "search/strategy.h"
 #include "task/task.h"
 #include "tune/scheduler.h"
+#include "tune/stopwatch.h"
 
 namespace tenon::tune {
 
@@ -48,6 +49,9 @@ struct TunerOptions {
   int threads = 0;     // for thinking; 0: one per core
   search::StrategyOptions search;
   SchedulerOptions scheduler;
+  Clock clock;  // empty: the machine's
+  // Instead of the row named above: for what is no row, such as recorded data.
+  std::function<std::unique_ptr<search::Space>(const task::Task&)> make_space;
 };
 
 struct TaskResult {

@@ -35,7 +35,7 @@ TEST(Device, TemplateIsFasterThanTheDefinitionAndBothAreRight) {
     for (size_t i = 0; i < 2; ++i) {
       ASSERT_EQ(r[i].outcome, Outcome::kOk) << r[i].error;
       EXPECT_EQ(r[i].task, t.key);
-      EXPECT_EQ(r[i].target, m->target());
+      EXPECT_EQ(r[i].target, m->target(*t.target));
       EXPECT_EQ(r[i].protocol, m->protocol());
       EXPECT_EQ(r[i].trace, schedule::to_json(traces[i]));
       EXPECT_LE(r[i].best_s, r[i].median_s);

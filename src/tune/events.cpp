@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/events.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace tenon::tune {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(double v) { return std::isfinite(v) && v > 0 ? Json(v) : Json(nullptr); }
+
+// What an error says may hold bytes of a candidate.
+std::string dump(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Of each model: the sum over its tasks; null while one of them has no time.
+Json estimates(const std::vector<ModelSpec>& models, const std::vector<TaskResult>& results,
+               double TaskResult::*which) {
+  Json out = Json::array();
+  for (const ModelSpec& m : models) {
+    double sum = 0;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (m.weights[i] == 0) continue;
+      const double s = results[i].*which;
+      sum += m.weights[i] * (s > 0 ? s : INFINITY);
+    }
+    out.push_back(number(sum));
+  }
+  return out;
+}
+
+Json seconds_between(const RoundTold& r) {
+  Json out = Json::object();
+  for (const auto& [part, s] : r.after) {
+    const auto it = r.before.find(part);
+    out[part] = s - (it == r.before.end() ? 0 : it->second);
+  }
+  return out;
+}
+
+Json ranking_json(const cost::RankingQuality* q) {
+  if (q == nullptr) return nullptr;
+  return {{"pairwise", q->pairwise_accuracy},
+          {"recall", q->recall_at_k},
+          {"top", q->top_k_score},
+          {"k", q->k},
+          {"samples", q->samples}};
+}
+
+}  // namespace
+
+std::string run_event(const RunTold& r) {
+  Json models = Json::array();
+  for (const Model& m : r.models) {
+    models.push_back({{"name", m.name}, {"directory", m.directory.string()}});
+  }
+  Json tasks = Json::array();
+  for (size_t i = 0; i < r.tasks.size(); ++i) {
+    Json calls = Json::array();
+    for (const ModelSpec& m : r.specs) calls.push_back(m.weights[i]);
+    const task::Task& t = r.tasks[i].task;
+    tasks.push_back({{"key", t.key},
+                     {"label", t.label},
+                     {"calls", calls},
+                     {"flops", t.flops},
+                     {"origin", r.tasks[i].origin}});
+  }
+  const TunerOptions& o = r.options.tuner;
+  return dump({{"event", "run"},
+               {"run", r.run},
+               {"command", r.options.command},
+               {"models", models},
+               {"tasks", tasks},
+               {"budget_s", r.options.budget_s},
+               {"trials", o.trials},
+               {"target", r.target},
+               {"protocol", r.protocol},
+               {"seed", o.seed},
+               {"space", o.space},
+               {"strategy", o.strategy},
+               {"cost_model", o.cost_model},
+               {"measured_before", r.measured_before},
+               {"spent_before_s", r.spent_before_s}});
+}
+
+std::string default_event(const std::string& task, const task::Measurement& m) {
+  return dump({{"event", "default"},
+               {"task", task},
+               {"s", number(m.median_s)},
+               {"outcome", to_string(m.outcome)}});
+}
+
+std::string artifact_event(const Model& model, int tuned, double seconds) {
+  return dump({{"event", "artifact"},
+               {"model", model.name},
+               {"directory", model.directory.string()},
+               {"tuned", tuned},
+               {"seconds", seconds}});
+}
+
+std::string round_event(const RoundTold& r) {
+  std::map<std::string, int64_t> failures;
+  int64_t ok = 0;
+  for (const task::Measurement& m : r.measurements) {
+    if (m.outcome == task::Outcome::kOk) {
+      ++ok;
+    } else {
+      ++failures[to_string(m.outcome)];
+    }
+  }
+  return dump({{"event", "round"},
+               {"round", r.round},
+               {"task", r.task},
+               {"tried", r.measurements.size()},
+               {"ok", ok},
+               {"failures", failures},
+               {"best_s", number(r.result.best_s)},
+               {"default_s", number(r.result.start_s)},
+               {"measured", r.measured},
+               {"failed", r.failed},
+               {"estimate_s", estimates(r.models, r.results, &TaskResult::best_s)},
+               {"default_estimate_s", estimates(r.models, r.results, &TaskResult::start_s)},
+               {"ranking", ranking_json(r.ranking)},
+               {"seconds", seconds_between(r)}});
+}
+
+std::string best_event(const std::string& task, const TaskResult& result, double was_s) {
+  return dump({{"event", "best"},
+               {"task", task},
+               {"s", number(result.best_s)},
+               {"was_s", number(was_s)},
+               {"default_s", number(result.start_s)},
+               {"trace", schedule::to_json(result.best)}});
+}
+
+std::string wrong_event(const std::string& task, const std::string& why, const std::string& trace) {
+  return dump({{"event", "wrong"}, {"task", task}, {"why", why}, {"trace", trace}});
+}
+
+std::string fault_event(const std::string& task, const std::string& what) {
+  return dump({{"event", "fault"}, {"task", task}, {"what", what}});
+}
+
+std::string finals_event(const std::string& task, const TaskResult& result) {
+  return dump({{"event", "finals"},
+               {"task", task},
+               {"default_s", number(result.start_s)},
+               {"best_s", number(result.best_s)},
+               {"kept", result.origin == "tuned" ? "tuned" : "default"}});
+}
+
+std::string network_event(const ModelSummary& m) {
+  return dump({{"event", "network"},
+               {"model", m.name},
+               {"default_s", number(m.times.a_s)},
+               {"tuned_s", number(m.times.b_s)},
+               {"ratio", number(m.times.ratio)},
+               {"low", number(m.times.low)},
+               {"high", number(m.times.high)},
+               {"difference", m.times.difference},
+               {"kept", m.kept},
+               {"tuned", m.tuned},
+               {"tasks", m.tasks}});
+}
+
+std::string end_event(const Summary& s) {
+  return dump({{"event", "end"},
+               {"reason", s.reason},
+               {"measured", s.measured},
+               {"failed", s.failed},
+               {"spent_s", s.spent_s},
+               {"seconds", s.seconds}});
+}
+
+std::string at_time(const std::string& json, double at_s) {
+  Json j = Json::parse(json);
+  j["t"] = at_s;
+  return dump(j);
+}
+
+}  // namespace tenon::tune

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events of a run as JSON; docs/tuning.md lists their fields. Times that are not known or not finite are null.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tune/session.h"
+
+namespace tenon::tune {
+
+struct RoundTold {
+  int64_t round;
+  const std::string& task;
+  const std::vector<task::Measurement>& measurements;
+  const TaskResult& result;
+  int64_t measured, failed;
+  const std::vector<ModelSpec>& models;
+  const std::vector<TaskResult>& results;
+  const cost::RankingQuality* ranking;          // null: the model is not trained yet
+  const std::map<std::string, double>& before;  // seconds by part
+  const std::map<std::string, double>& after;
+};
+
+struct RunTold {
+  const std::string& run;
+  const SessionOptions& options;
+  const std::vector<Model>& models;
+  const std::vector<TaskToTune>& tasks;
+  const std::vector<ModelSpec>& specs;
+  std::string target, protocol;
+  int64_t measured_before = 0;
+  double spent_before_s = 0;
+};
+
+std::string run_event(const RunTold& r);
+std::string default_event(const std::string& task, const task::Measurement& m);
+std::string artifact_event(const Model& model, int tuned, double seconds);
+std::string round_event(const RoundTold& r);
+std::string best_event(const std::string& task, const TaskResult& result, double was_s);
+std::string wrong_event(const std::string& task, const std::string& why, const std::string& trace);
+std::string fault_event(const std::string& task, const std::string& what);
+std::string finals_event(const std::string& task, const TaskResult& result);
+std::string network_event(const ModelSummary& m);
+std::string end_event(const Summary& s);
+
+// The same with the time put in: what is streamed and stored.
+std::string at_time(const std::string& json, double at_s);
+
+}  // namespace tenon::tune

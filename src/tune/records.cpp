@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/records.h"
+
+#include "support/check.h"
+#include "te/text.h"
+#include "tune/known.h"
+
+namespace tenon::tune {
+namespace {
+
+task::Task read_task(const std::string& te, const std::string& edges,
+                     std::shared_ptr<const target::Target> target) {
+  auto dag = std::make_shared<const te::ComputeDag>(te::parse(te));
+  auto layouts = task::parse_edges(edges, *dag);
+  return task::make_task(std::move(dag), std::move(layouts), std::move(target));
+}
+
+}  // namespace
+
+task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target) {
+  task::Task t = read_task(kernel.te, kernel.edges, std::move(target));
+  TENON_CHECK(t.key == kernel.task) << "a kernel's text is another task's: " << kernel.name;
+  return t;
+}
+
+compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
+                              const std::string& origin) {
+  return {schedule::to_text(trace, schedule::State(t.dag, t.target)), origin};
+}
+
+compile::Schedules best_schedules(const db::Database& db, const target::Target& target,
+                                  const std::string& measured_target, const std::string& protocol) {
+  const auto shared = std::make_shared<const target::Target>(target);
+  compile::Schedules schedules;
+  for (const db::TaskRow& row : db.tasks()) {
+    Known known;
+    for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
+      known.add(m);
+    }
+    const task::Measurement* best = known.best(true);
+    if (best == nullptr) continue;
+    const task::Task t = read_task(row.te, row.edges, shared);
+    const schedule::Trace trace = schedule::trace_from_json(best->trace);
+    const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+    // Made by another version of tenon, perhaps.
+    if (!state || !task::keeps_edges(t, *state)) continue;
+    schedules[row.key] = to_schedule(t, trace, "tuned");
+  }
+  return schedules;
+}
+
+}  // namespace tenon::tune

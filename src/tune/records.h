@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// From records to schedules.
+#pragma once
+
+#include "compile/compile.h"
+#include "db/db.h"
+#include "task/task.h"
+
+namespace tenon::tune {
+
+// The task of a kernel, as a program carries it in text.
+task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target);
+
+// A schedule as lock files and the compiler take it.
+compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
+                              const std::string& origin);
+
+// The best verified of each task on this target (see measure::measured_target) and protocol. Those that no longer replay are left out.
+compile::Schedules best_schedules(const db::Database& db, const target::Target& target,
+                                  const std::string& measured_target, const std::string& protocol);
+
+}  // namespace tenon::tune

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/session.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/check.h"
+#include "tune/events.h"
+#include "tune/records.h"
+
+namespace tenon::tune {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kReserve = 0.12;  // of the budget, for finals and the comparison of networks
+constexpr double kLeastReserveS = 1.5, kMostReserveS = 30;
+constexpr double kFinalsS = 0.4;  // per task
+constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
+constexpr double kMostDifference = 1e-2;  // of outputs; kernels are held to much less
+constexpr double kWriteShare = 0.05;      // of the time, for renewing artifacts
+constexpr double kLeastBetweenWritesS = 5;
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string name = (fs::temp_directory_path() / "tenon-default-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) {
+      throw UserError(fmt::format("cannot make a folder {}", name));
+    }
+    path_ = name;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  fs::path operator/(const std::string& name) const { return path_ / name; }
+
+ private:
+  fs::path path_;
+};
+
+bool matches(const std::string& glob, const task::Task& t) {
+  return fnmatch(glob.c_str(), t.label.c_str(), 0) == 0 ||
+         fnmatch(glob.c_str(), t.key.c_str(), 0) == 0;
+}
+
+}  // namespace
+
+struct Session::Impl {
+  std::vector<Model> models;
+  SessionOptions options;
+  measure::Measurer& measurer;
+  NetworkTimer& timer;
+  db::Database& db;
+  Tell forward;
+
+  Stopwatch watch;
+  std::string run;
+  double spent_before = 0;
+  double start = 0;
+
+  std::vector<TaskToTune> tasks;  // those to tune
+  std::vector<ModelSpec> specs;
+  std::vector<std::vector<std::string>> steps;  // per model, per step: key of its task
+  std::unique_ptr<TaskTuner> tuner;
+  std::vector<std::map<std::string, std::string>> written;  // per model: schedules of its artifact
+  double last_write = 0, write_cost = 0;
+
+  Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, NetworkTimer& t,
+       db::Database& d, Tell f)
+      : models(std::move(m)),
+        options(std::move(o)),
+        measurer(me),
+        timer(t),
+        db(d),
+        forward(std::move(f)),
+        watch(options.tuner.clock ? options.tuner.clock : machine_clock()),
+        written(models.size()) {}
+
+  double spent() const { return spent_before + watch.now() - start; }
+
+  void tell(const std::string& json) {
+    const double t = spent();
+    const std::string event = at_time(json, t);
+    db.add_event(run, {t, event});
+    if (forward) forward(event);
+  }
+
+  // ---- what there is to tune ---------------------------------------------------------------------------------
+
+  artifact::Program compiled(size_t m, const compile::Schedules& schedules) const {
+    compile::Options o = options.compile;
+    for (const auto& [key, s] : schedules) o.schedules[key] = s;
+    artifact::Program p = compile::compile(*models[m].graph, models[m].name, o);
+    p.provenance = models[m].provenance;
+    return p;
+  }
+
+  void find_tasks() {
+    const auto target = std::make_shared<const target::Target>(options.compile.target);
+    std::map<std::string, size_t> known;
+    std::vector<std::map<size_t, double>> calls(models.size());
+    steps.resize(models.size());
+    for (size_t m = 0; m < models.size(); ++m) {
+      const artifact::Program p = compiled(m, {});
+      for (const artifact::Step& s : p.steps) {
+        const artifact::Kernel& k = p.kernels[static_cast<size_t>(s.kernel)];
+        steps[m].push_back(k.task);
+        const auto [it, first] = known.emplace(k.task, tasks.size());
+        if (first) {
+          task::Task t = task_of(k, target);
+          if (!matches(options.tasks, t)) {
+            it->second = SIZE_MAX;
+          } else {
+            schedule::Trace trace = schedule::parse_trace(k.trace, schedule::State(t.dag, t.target),
+                                                          "schedule of " + k.name);
+            tasks.push_back({std::move(t), std::move(trace), k.origin});
+          }
+        }
+        if (it->second != SIZE_MAX) calls[m][it->second] += 1;
+      }
+    }
+    if (tasks.empty()) {
+      throw UserError(fmt::format("no task matches \"{}\"", options.tasks),
+                      "tenon tune --dry-run lists the tasks of a model");
+    }
+    for (size_t m = 0; m < models.size(); ++m) {
+      ModelSpec spec{std::vector<double>(tasks.size(), 0), models[m].target_s,
+                     models[m].reference_s};
+      for (const auto& [i, n] : calls[m]) spec.weights[i] = n;
+      specs.push_back(std::move(spec));
+    }
+  }
+
+  // Geometric means need a time to compare with.
+  void find_references() {
+    if (options.tuner.scheduler.objective != Objective::kSpeedup) return;
+    for (size_t m = 0; m < models.size(); ++m) {
+      if (specs[m].reference_s > 0) continue;
+      const TemporaryFolder folder;
+      write_to(folder / models[m].name, compiled(m, {}));
+      const NetworkTimes t = timer.compare(folder / models[m].name, folder / models[m].name,
+                                           options.threads, kLeastCompareS);
+      if (!t.error.empty()) throw UserError("the default of " + models[m].name + ": " + t.error);
+      specs[m].reference_s = t.a_s;
+    }
+  }
+
+  // ---- artifacts ---------------------------------------------------------------------------------------------
+
+  void write_to(const fs::path& directory, const artifact::Program& p) {
+    artifact::write(p, {directory, options.outputs, options.compile.threads});
+  }
+
+  // Tuned schedules of the model's tasks, without those in `dropped`.
+  compile::Schedules schedules_of(size_t m, const std::vector<std::string>& dropped = {}) const {
+    compile::Schedules out;
+    const auto& results = tuner->results();
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      const std::string& key = tasks[i].task.key;
+      if (specs[m].weights[i] == 0 || results[i].origin != "tuned") continue;
+      if (std::find(dropped.begin(), dropped.end(), key) != dropped.end()) continue;
+      out[key] = to_schedule(tasks[i].task, results[i].best, "tuned");
+    }
+    return out;
+  }
+
+  static std::map<std::string, std::string> texts(const compile::Schedules& schedules) {
+    std::map<std::string, std::string> out;
+    for (const auto& [key, s] : schedules) out[key] = s.trace;
+    return out;
+  }
+
+  void write(size_t m, const compile::Schedules& schedules) {
+    const double before = watch.now();
+    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules)); });
+    written[m] = texts(schedules);
+    last_write = watch.now();
+    write_cost = last_write - before;
+    tell(artifact_event(models[m], static_cast<int>(schedules.size()), write_cost));
+  }
+
+  // Only what changed, and not so often that writing eats the budget.
+  void renew(bool at_once) {
+    if (options.tuner.verify == Verify::kOff) return;
+    const double since = watch.now() - last_write;
+    if (!at_once && since < std::max(kLeastBetweenWritesS, write_cost / kWriteShare)) return;
+    for (size_t m = 0; m < models.size(); ++m) {
+      const compile::Schedules now = schedules_of(m);
+      if (texts(now) != written[m]) write(m, now);
+    }
+  }
+
+  // ---- the end -----------------------------------------------------------------------------------------------
+
+  double compare_s() const {
+    if (options.budget_s <= 0) return kMostCompareS;
+    return std::clamp(0.02 * options.budget_s, kLeastCompareS, kMostCompareS);
+  }
+
+  // Tasks whose tuned steps take longer inside the network than the default's.
+  std::vector<std::string> losers(size_t m, const NetworkTimes& t) const {
+    std::vector<std::string> out;
+    if (t.a_steps_s.size() != steps[m].size() || t.b_steps_s.size() != steps[m].size()) return out;
+    std::map<std::string, std::pair<double, double>> sums;
+    for (size_t s = 0; s < steps[m].size(); ++s) {
+      sums[steps[m][s]].first += t.a_steps_s[s];
+      sums[steps[m][s]].second += t.b_steps_s[s];
+    }
+    for (const auto& [key, s] : sums) {
+      if (s.second >= s.first) out.push_back(key);
+    }
+    return out;
+  }
+
+  static std::string why_default(const NetworkTimes& t) {
+    if (!t.error.empty()) return t.error;
+    if (t.difference > kMostDifference) {
+      return fmt::format("outputs differ by {:.2g}", t.difference);
+    }
+    return t.ratio < 1 ? "the whole network was not faster" : "";
+  }
+
+  ModelSummary judge(size_t m) {
+    ModelSummary s{
+        models[m].name, models[m].directory, {}, "default: nothing better was found", 0, 0};
+    for (const double w : specs[m].weights) s.tasks += w > 0 ? 1 : 0;
+    compile::Schedules chosen = schedules_of(m);
+    if (chosen.empty() || options.tuner.verify == Verify::kOff) return s;
+    const TemporaryFolder folder;
+    const fs::path plain = folder / models[m].name;
+    watch.time("write", [&] { write_to(plain, compiled(m, {})); });
+    const auto compare = [&] {
+      s.times = watch.time("network", [&] {
+        return timer.compare(plain, models[m].directory, options.threads, compare_s());
+      });
+    };
+    if (texts(chosen) != written[m]) write(m, chosen);
+    compare();
+    if (const auto lost = losers(m, s.times); s.times.error.empty() && !lost.empty()) {
+      const compile::Schedules rest = schedules_of(m, lost);
+      if (rest.size() < chosen.size()) {
+        chosen = rest;
+        write(m, chosen);
+        if (!chosen.empty()) compare();
+      }
+    }
+    const std::string why =
+        chosen.empty() ? "no task gained inside the network" : why_default(s.times);
+    s.kept = why.empty() ? "tuned" : "default: " + why;
+    s.tuned = why.empty() ? static_cast<int>(chosen.size()) : 0;
+    if (!why.empty() && !written[m].empty()) write(m, {});
+    tell(network_event(s));
+    return s;
+  }
+
+  // ---- the whole ---------------------------------------------------------------------------------------------
+
+  std::string model_names() const {
+    std::string out;
+    for (const Model& m : models) out += (out.empty() ? "" : " ") + m.name;
+    return out;
+  }
+
+  void begin() {
+    start = watch.now();
+    if (const auto cut_off = db.unfinished(options.command, model_names())) {
+      run = cut_off->id;
+      const auto events = db.events(run);
+      if (!events.empty()) spent_before = events.back().at_s;
+    } else {
+      run = db.begin_run(options.command, model_names());
+    }
+    find_tasks();
+    find_references();
+    tuner = std::make_unique<TaskTuner>(tasks, specs, options.tuner, measurer, &db, run,
+                                        [this](const std::string& json) { tell(json); });
+    tell(run_event({run, options, models, tasks, specs, measurer.target(options.compile.target),
+                    measurer.protocol(), tuner->measured(), spent_before}));
+    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+  }
+
+  double rounds_end() const {
+    if (options.budget_s <= 0) return INFINITY;
+    const double reserve = std::clamp(kReserve * options.budget_s, kLeastReserveS, kMostReserveS);
+    return options.budget_s - std::min(reserve, options.budget_s / 2);
+  }
+
+  // Why the rounds ended.
+  std::string rounds(const std::function<bool()>& stop) {
+    const double end = rounds_end();
+    const auto halt = [&] { return (stop && stop()) || spent() >= end; };
+    for (;;) {
+      if (stop && stop()) return "interrupted";
+      if (spent() >= end) return "budget";
+      if (!tuner->step(halt)) break;
+      renew(false);
+    }
+    const int64_t trials = options.tuner.trials;
+    return trials > 0 && tuner->measured() >= trials ? "trials" : "exhausted";
+  }
+
+  Summary finish(const std::string& reason, const std::function<bool()>& stop) {
+    Summary s;
+    s.run = run;
+    s.reason = reason;
+    if (reason != "interrupted") {
+      tuner->finals(kFinalsS, stop);
+      renew(true);
+      for (size_t m = 0; m < models.size(); ++m) s.models.push_back(judge(m));
+      if (stop && stop()) s.reason = "interrupted";
+    } else {
+      renew(true);
+    }
+    s.tasks = tuner->results();
+    s.measured = tuner->measured();
+    s.failed = tuner->failed();
+    s.reasons = tuner->reasons();
+    s.seconds = tuner->seconds();
+    for (const auto& [part, t] : watch.seconds()) s.seconds[part] += t;
+    s.spent_s = spent();
+    tell(end_event(s));
+    if (s.reason != "interrupted") db.end_run(run);
+    return s;
+  }
+};
+
+Session::Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
+                 NetworkTimer& timer, db::Database& db, Tell tell)
+    : impl_(std::make_unique<Impl>(std::move(models), std::move(options), measurer, timer, db,
+                                   std::move(tell))) {}
+Session::~Session() = default;
+
+Summary Session::run(const std::function<bool()>& stop) {
+  impl_->begin();
+  const std::string reason = impl_->rounds(stop);
+  return impl_->finish(reason, stop);
+}
+
+}  // namespace tenon::tune

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "cost/features.h"
+#include "files/file.h"
+#include "search/space.h"
+#include "support/check.h"
+#include "te/text.h"
+#include "tune/events.h"
+#include "tune/known.h"
+
+namespace tenon::tune {
+namespace {
+
+using task::Measurement;
+using task::Outcome;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr size_t kFinalists = 3;  // beside the default
+constexpr int kRankedAmong = 5;   // k of the ranking quality, at most
+
+double seconds_of(const Measurement& m) { return m.outcome == Outcome::kOk ? m.median_s : kNever; }
+
+struct Entry {
+  TaskToTune given;
+  std::string start;  // its trace as JSON
+  std::unique_ptr<search::Space> space;
+  std::unique_ptr<search::Strategy> strategy;
+  Known known;
+  TaskResult result;
+};
+
+}  // namespace
+
+struct TaskTuner::Impl {
+  TunerOptions options;
+  measure::Measurer& measurer;
+  db::Database* db;
+  std::string run;
+  Tell tell;
+  Stopwatch watch;
+  Rng rng;
+  std::unique_ptr<cost::CostModel> model;
+  std::vector<ModelSpec> models;
+  TaskScheduler scheduler;
+  std::vector<Entry> entries;
+  std::vector<TaskResult> results;
+  std::vector<cost::Sample> samples;
+  std::map<std::pair<std::string, std::string>, Reason> reasons;  // by outcome and error
+  int64_t measured = 0, failed = 0;                               // in this run
+  int64_t rounds = 0;
+  size_t defaults = 0;  // tasks whose default is measured
+
+  static TaskScheduler make_scheduler(const std::vector<TaskToTune>& tasks,
+                                      const std::vector<ModelSpec>& models,
+                                      const SchedulerOptions& options) {
+    std::vector<double> flops;
+    std::vector<std::string> tags;
+    for (const TaskToTune& t : tasks) {
+      flops.push_back(t.task.flops);
+      tags.push_back(t.task.tag);
+    }
+    return {std::move(flops), std::move(tags), models, options};
+  }
+
+  Impl(std::vector<TaskToTune> tasks, std::vector<ModelSpec> specs, const TunerOptions& o,
+       measure::Measurer& m, db::Database* d, std::string r, Tell t)
+      : options(o),
+        measurer(m),
+        db(d),
+        run(std::move(r)),
+        tell(std::move(t)),
+        watch(o.clock ? o.clock : machine_clock()),
+        rng(o.seed),
+        model(cost::make_model(o.cost_model, o.seed, o.threads)),
+        models(std::move(specs)),
+        scheduler(make_scheduler(tasks, models, o.scheduler)) {
+    if (!options.cost_model_file.empty()) model->load(files::read_file(options.cost_model_file));
+    options.search.threads = options.threads;
+    for (TaskToTune& task : tasks) add(std::move(task));
+    watch.time("train", [&] { model->update(samples); });
+    // To draw again what was drawn before would be a waste.
+    rng = Rng(options.seed + static_cast<uint64_t>(samples.size()));
+    for (size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].strategy == nullptr) scheduler.kill(static_cast<int>(i));
+    }
+  }
+
+  void add(TaskToTune task) {
+    Entry e;
+    e.start = schedule::to_json(task.start);
+    e.space = options.make_space ? options.make_space(task.task)
+                                 : search::make_space(options.space, task.task);
+    if (e.space != nullptr) {
+      e.strategy = search::make_strategy(options.strategy, *e.space, options.search);
+    }
+    e.given = std::move(task);
+    if (db != nullptr) {
+      const task::Task& t = e.given.task;
+      db->add_task({t.key, te::to_text(*t.dag), task::edges_text(t.edges), t.label, t.flops});
+      const auto records =
+          db->measurements({t.key, measurer.target(*t.target), measurer.protocol(), ""});
+      learn(e, records);
+    }
+    refresh(e);
+    entries.push_back(std::move(e));
+    results.push_back(entries.back().result);
+  }
+
+  // Only what this run measured, in this part or an earlier one, counts against its trials.
+  void count(const Measurement& m) {
+    if (m.run != run) return;
+    ++measured;
+    if (m.outcome == Outcome::kOk) return;
+    ++failed;
+    Reason& r = reasons[{to_string(m.outcome), m.error}];
+    if (r.count++ == 0) r = {to_string(m.outcome), m.error, m.task, m.trace, 1};
+  }
+
+  // For the strategy and the cost model; traces that no longer replay are left alone.
+  void learn(Entry& e, const std::vector<Measurement>& measurements) {
+    std::vector<search::Tried> tried;
+    for (const Measurement& m : measurements) {
+      if (!e.known.has(m.trace)) count(m);  // finals measure again
+      e.known.add(m);
+      if (e.space == nullptr) continue;
+      auto c = e.space->adopt(schedule::trace_from_json(m.trace));
+      if (!c) continue;
+      auto features = cost::extract(c->state);
+      if (features) samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
+      tried.push_back({std::move(c.value()), seconds_of(m)});
+    }
+    if (e.strategy != nullptr) e.strategy->tell(tried);
+  }
+
+  void refresh(Entry& e) const {
+    TaskResult& r = e.result;
+    const Measurement* start = e.known.find(e.start);
+    r.start_s = start == nullptr ? 0 : seconds_of(*start);
+    r.best_s = r.start_s;
+    r.best = e.given.start;
+    r.origin = e.given.origin;
+    const Measurement* best = e.known.best(options.verify != Verify::kOff);
+    if (best != nullptr && best->trace != e.start && !(best->median_s >= r.start_s && start)) {
+      r.best_s = best->median_s;
+      r.best = schedule::trace_from_json(best->trace);
+      r.origin = "tuned";
+    }
+    r.measured = e.known.measured();
+    r.failed = e.known.failed();
+    r.failures = e.known.failures();
+  }
+
+  // ---- one round ---------------------------------------------------------------------------------------------
+
+  // Whatever would be the best of its task is compared with the reference first; a wrong one is recorded as wrong.
+  void verify(const Entry& e, std::vector<Measurement>& round) {
+    if (options.verify == Verify::kOff) return;
+    std::vector<size_t> order;
+    for (size_t i = 0; i < round.size(); ++i) {
+      if (round[i].outcome == Outcome::kOk) order.push_back(i);
+    }
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return round[a].median_s != round[b].median_s ? round[a].median_s < round[b].median_s : a < b;
+    });
+    const Measurement* best = e.known.best(true);
+    for (const size_t i : order) {
+      Measurement& m = round[i];
+      const bool wins = best == nullptr || m.median_s < best->median_s;
+      if (!wins && options.verify == Verify::kBest) break;
+      check_one(e, m);
+      if (m.verified && options.verify == Verify::kBest) break;
+    }
+  }
+
+  void check_one(const Entry& e, Measurement& m) {
+    const std::string why = watch.time("verify", [&] {
+      return measurer.verify(e.given.task, schedule::trace_from_json(m.trace));
+    });
+    m.verified = why.empty();
+    if (m.verified) return;
+    m.outcome = Outcome::kWrong;
+    m.error = why;
+    tell(wrong_event(e.given.task.key, why, m.trace));
+  }
+
+  // Nothing is shown before it is recorded.
+  void keep(Entry& e, std::vector<Measurement>& round) {
+    const TaskResult before = e.result;
+    for (Measurement& m : round) m.run = run;
+    if (db != nullptr) watch.time("record", [&] { db->record(round); });
+    learn(e, round);
+    refresh(e);
+    if (e.result.origin == "tuned" &&
+        (before.origin != "tuned" || e.result.best_s < before.best_s)) {
+      tell(best_event(e.given.task.key, e.result, before.best_s));
+    }
+    results[static_cast<size_t>(&e - entries.data())] = e.result;
+  }
+
+  std::vector<Measurement> measure(const Entry& e, std::span<const schedule::Trace> traces,
+                                   const std::function<bool()>& stop) {
+    const double best = std::isfinite(e.result.best_s) ? e.result.best_s : 0;
+    return watch.time("measure",
+                      [&] { return measurer.measure(e.given.task, traces, best, stop); });
+  }
+
+  // The default first: what was searched is compared with it, and it seeds the strategy.
+  void measure_default(size_t i, const std::function<bool()>& stop) {
+    Entry& e = entries[i];
+    if (!e.known.has(e.start)) {
+      std::vector<Measurement> one = measure(e, std::span(&e.given.start, 1), stop);
+      if (one.empty()) return;  // stopped
+      if (one[0].outcome == Outcome::kOk && options.verify != Verify::kOff) check_one(e, one[0]);
+      keep(e, one);
+    }
+    ++defaults;
+    const Measurement* m = e.known.find(e.start);
+    tell(default_event(e.given.task.key, *m));
+    scheduler.report(static_cast<int>(i), best_or_never(e));
+  }
+
+  static double best_or_never(const Entry& e) {
+    return e.result.best_s > 0 ? e.result.best_s : kNever;
+  }
+
+  // How the model ranked what was then measured.
+  cost::RankingQuality ranking(const Entry& e, const std::vector<search::Candidate>& proposed,
+                               const std::vector<Measurement>& round) const {
+    std::vector<cost::Features> features;
+    std::vector<cost::Sample> truth;
+    for (size_t i = 0; i < round.size(); ++i) {
+      auto f = cost::extract(proposed[i].state);
+      if (!f) continue;
+      features.push_back(std::move(f.value()));
+      truth.push_back({{}, e.given.task.key, seconds_of(round[i])});
+    }
+    const int k = std::max(1, std::min(kRankedAmong, static_cast<int>(truth.size()) / 4));
+    return cost::ranking_quality(model->predict(features), truth, k);
+  }
+
+  void round(size_t i, const std::function<bool()>& stop) {
+    Entry& e = entries[i];
+    const auto before = watch.seconds();
+    Rng own = rng.fork();
+    const auto n = static_cast<size_t>(
+        options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
+    const std::vector<search::Candidate> proposed =
+        watch.time("search", [&] { return e.strategy->propose(n, *model, own); });
+    if (proposed.empty()) {
+      scheduler.kill(static_cast<int>(i));
+      return;
+    }
+    std::vector<schedule::Trace> traces;
+    for (const search::Candidate& c : proposed) traces.push_back(c.trace);
+    std::vector<Measurement> got = measure(e, traces, stop);
+    verify(e, got);
+    const bool trained = model->trained();
+    const cost::RankingQuality quality =
+        trained ? ranking(e, proposed, got) : cost::RankingQuality{};
+    keep(e, got);
+    watch.time("train", [&] { model->update(samples); });
+    scheduler.report(static_cast<int>(i), best_or_never(e));
+    tell(round_event({.round = ++rounds,
+                      .task = e.given.task.key,
+                      .measurements = got,
+                      .result = e.result,
+                      .measured = measured,
+                      .failed = failed,
+                      .models = models,
+                      .results = results,
+                      .ranking = trained ? &quality : nullptr,
+                      .before = before,
+                      .after = watch.seconds()}));
+  }
+
+  bool step(const std::function<bool()>& stop) {
+    if (options.trials > 0 && measured >= options.trials) return false;
+    if (defaults < entries.size()) {
+      measure_default(defaults, stop);
+      return true;
+    }
+    const int i = scheduler.next(rng);
+    if (i < 0) return false;
+    try {
+      round(static_cast<size_t>(i), stop);
+    } catch (const InternalError& e) {
+      // A fault of ours in proposing programs ends this task's search, not the night's work.
+      scheduler.kill(i);
+      tell(fault_event(entries[static_cast<size_t>(i)].given.task.key, e.what()));
+    }
+    return true;
+  }
+
+  // ---- finals ------------------------------------------------------------------------------------------------
+
+  void final_of(Entry& e, double seconds) {
+    std::vector<schedule::Trace> traces = {e.given.start};
+    for (const Measurement* m : e.known.fastest(kFinalists + 1)) {
+      if (m->trace == e.start || traces.size() > kFinalists) continue;
+      traces.push_back(schedule::trace_from_json(m->trace));
+    }
+    std::vector<Measurement> got =
+        watch.time("finals", [&] { return measurer.finals(e.given.task, traces, seconds); });
+    for (Measurement& m : got) {
+      const Measurement* known = e.known.find(m.trace);
+      m.verified = m.outcome == Outcome::kOk && known != nullptr && known->verified;
+    }
+    std::sort(got.begin(), got.end(), [](const Measurement& a, const Measurement& b) {
+      return seconds_of(a) != seconds_of(b) ? seconds_of(a) < seconds_of(b) : a.trace < b.trace;
+    });
+    for (Measurement& m : got) {
+      if (m.outcome != Outcome::kOk) continue;
+      if (!m.verified && options.verify != Verify::kOff) check_one(e, m);
+      if (m.outcome == Outcome::kOk) break;
+    }
+    keep(e, got);
+    tell(finals_event(e.given.task.key, e.result));
+  }
+};
+
+TaskTuner::TaskTuner(std::vector<TaskToTune> tasks, std::vector<ModelSpec> models,
+                     const TunerOptions& options, measure::Measurer& measurer, db::Database* db,
+                     const std::string& run, Tell tell)
+    : impl_(std::make_unique<Impl>(
+          std::move(tasks), std::move(models), options, measurer, db, run,
+          tell ? std::move(tell) : [](const std::string&) {})) {}
+TaskTuner::~TaskTuner() = default;
+
+bool TaskTuner::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+
+void TaskTuner::finals(double seconds_per_task, const std::function<bool()>& stop) {
+  for (Entry& e : impl_->entries) {
+    if (stop && stop()) return;
+    if (e.result.origin == "tuned") impl_->final_of(e, seconds_per_task);
+  }
+}
+
+const std::vector<TaskResult>& TaskTuner::results() const { return impl_->results; }
+int64_t TaskTuner::measured() const { return impl_->measured; }
+int64_t TaskTuner::failed() const { return impl_->failed; }
+double TaskTuner::objective() const { return impl_->scheduler.objective(); }
+const std::map<std::string, double>& TaskTuner::seconds() const { return impl_->watch.seconds(); }
+
+std::vector<TaskTuner::Reason> TaskTuner::reasons() const {
+  std::vector<Reason> out;
+  for (const auto& [key, r] : impl_->reasons) out.push_back(r);
+  std::sort(out.begin(), out.end(), [](const Reason& a, const Reason& b) {
+    return a.count != b.count ? a.count > b.count : a.error < b.error;
+  });
+  return out;
+}
+
+}  // namespace tenon::tune

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rounds over a few tasks, on pretend devices.
+#include "tune/tuner.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "search/tasks.h"
+#include "templates/template.h"
+
+namespace tenon::tune {
+namespace {
+
+using Json = nlohmann::json;
+using task::Outcome;
+
+TaskToTune to_tune(const task::Task& t) {
+  const auto choice = templates::choose(schedule::State(t.dag, t.target), {t.edges, false});
+  return {t, choice.trace, "template"};
+}
+
+TaskToTune product(int64_t m, int64_t n, int64_t k) {
+  return to_tune(search::make_task([=](te::Builder& b) {
+    const auto x = b.input("A", ir::kF32, {m, k});
+    b.output(te::matmul(b, "C", x, b.constant("W", ir::kF32, {k, n})));
+  }));
+}
+
+std::vector<TaskToTune> two_tasks() { return {product(24, 17, 31), product(5, 48, 16)}; }
+
+TunerOptions small(uint64_t seed = 1) {
+  TunerOptions o;
+  o.seed = seed;
+  o.space = "sketch";
+  o.round = 8;
+  o.trials = 42;
+  o.threads = 1;
+  o.search.population = 48;
+  o.search.generations = 2;
+  double n = 0;
+  o.clock = [n]() mutable { return n += 1e-3; };
+  return o;
+}
+
+// A device of the test's making around the pretend one.
+class Device : public measure::Measurer {
+ public:
+  explicit Device(double failures = 0.05)
+      : sim_(measure::sim_measurer(
+            {.seed = 3, .protocol = {}, .noise = 0.01, .failures = failures})) {}
+
+  std::string target(const target::Target& t) const override { return sim_->target(t); }
+  std::string protocol() const override { return sim_->protocol(); }
+  std::vector<task::Measurement> measure(const task::Task& t,
+                                         std::span<const schedule::Trace> traces, double best_s,
+                                         const std::function<bool()>& stop) override {
+    auto out = sim_->measure(t, traces, best_s, stop);
+    for (task::Measurement& m : out) {
+      ++measured;
+      if (!broken.empty()) {
+        m.outcome = Outcome::kRunCrash;
+        m.error = broken;
+        m.seconds.clear();
+        m.median_s = m.best_s = m.low_s = m.high_s = 0;
+      }
+    }
+    return out;
+  }
+  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
+    const std::string text = schedule::to_json(trace);
+    verified.insert(text);
+    (void)t;
+    return wrong(text) ? "element 3 is 7, not 8" : "";
+  }
+  std::vector<task::Measurement> finals(const task::Task& t,
+                                        std::span<const schedule::Trace> traces,
+                                        double seconds) override {
+    return sim_->finals(t, traces, seconds);
+  }
+
+  std::function<bool(const std::string&)> wrong = [](const std::string&) { return false; };
+  std::string broken;
+  int measured = 0;
+  std::set<std::string> verified;
+
+ private:
+  std::unique_ptr<measure::Measurer> sim_;
+};
+
+class TunerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = (std::filesystem::temp_directory_path() /
+             ("tuner_test_" + std::to_string(getpid()) + ".db"))
+                .string();
+    TearDown();
+    db_ = db::Database::open(path_);
+  }
+  void TearDown() override {
+    db_.reset();
+    for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + end);
+  }
+  std::unique_ptr<TaskTuner> tuner(Device& d, const TunerOptions& o, const std::string& run) {
+    return std::make_unique<TaskTuner>(two_tasks(), std::vector<ModelSpec>{{{2, 1}, 0, 0}}, o, d,
+                                       db_.get(), run,
+                                       [this](const std::string& e) { events_.push_back(e); });
+  }
+  static void all(TaskTuner& t) {
+    while (t.step([] { return false; })) {
+    }
+  }
+  std::vector<Json> of_kind(const std::string& kind) const {
+    std::vector<Json> out;
+    for (const std::string& e : events_) {
+      Json j = Json::parse(e);
+      if (j.at("event") == kind) out.push_back(std::move(j));
+    }
+    return out;
+  }
+
+  std::string path_;
+  std::unique_ptr<db::Database> db_;
+  std::vector<std::string> events_;
+};
+
+TEST_F(TunerTest, EveryTrialIsRecordedOnceAndBestsAreVerified) {
+  Device d;
+  const std::string run = db_->begin_run("c", "m");
+  const auto t = tuner(d, small(), run);
+  all(*t);
+  EXPECT_EQ(t->measured(), 42);
+  EXPECT_EQ(d.measured, 42);
+  const auto rows = db_->measurements({"", "", "", run});
+  EXPECT_EQ(rows.size(), 42U);
+  std::set<std::string> traces;
+  for (const auto& m : rows) EXPECT_TRUE(traces.insert(m.task + m.trace).second) << "twice";
+  for (size_t i = 0; i < t->results().size(); ++i) {
+    const TaskResult& r = t->results()[i];
+    EXPECT_LE(r.best_s, r.start_s);
+    EXPECT_TRUE(d.verified.contains(schedule::to_json(r.best)));
+  }
+  EXPECT_EQ(of_kind("default").size(), 2U);
+  int64_t tried = 2;
+  for (const Json& e : of_kind("round")) tried += e.at("tried").get<int64_t>();
+  EXPECT_EQ(tried, 42);
+}
+
+TEST_F(TunerTest, TheSameSeedGivesTheSameEventsWhateverTheThreads) {
+  std::vector<std::string> first;
+  for (const int threads : {1, 2, 3}) {
+    Device d;
+    events_.clear();
+    TunerOptions o = small(7);
+    o.threads = threads;
+    TaskTuner t(two_tasks(), {{{2, 1}, 0, 0}}, o, d, nullptr, "",
+                [this](const std::string& e) { events_.push_back(e); });
+    all(t);
+    if (first.empty()) first = events_;
+    EXPECT_EQ(events_, first) << threads << " threads";
+  }
+  EXPECT_GT(first.size(), 4U);
+}
+
+TEST_F(TunerTest, WhatWasRecordedIsNotMeasuredAgain) {
+  const std::string run = db_->begin_run("c", "m");
+  Device d;
+  double objective = 0;
+  {
+    TunerOptions o = small();
+    o.trials = 20;
+    const auto t = tuner(d, o, run);
+    all(*t);
+    EXPECT_EQ(t->measured(), 20);
+    objective = t->objective();
+  }
+  const auto t = tuner(d, small(), run);  // 42 trials in all
+  EXPECT_EQ(t->measured(), 20);
+  all(*t);
+  EXPECT_EQ(d.measured, 42);
+  EXPECT_LE(t->objective(), objective);
+  std::set<std::string> traces;
+  for (const auto& m : db_->measurements({})) {
+    EXPECT_TRUE(traces.insert(m.task + m.trace).second) << "measured twice";
+  }
+}
+
+TEST_F(TunerTest, AWrongProgramNeverCounts) {
+  Device d(0);
+  std::set<std::string> defaults;
+  for (const TaskToTune& t : two_tasks()) defaults.insert(schedule::to_json(t.start));
+  d.wrong = [&](const std::string& trace) { return !defaults.contains(trace); };
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  all(*t);
+  for (const TaskResult& r : t->results()) {
+    EXPECT_EQ(r.origin, "template");
+    EXPECT_EQ(r.best_s, r.start_s);
+  }
+  size_t wrong = 0;
+  for (const auto& m : db_->measurements({})) {
+    if (m.outcome != Outcome::kWrong) continue;
+    ++wrong;
+    EXPECT_EQ(m.error, "element 3 is 7, not 8");
+    EXPECT_FALSE(m.verified);
+  }
+  EXPECT_GT(wrong, 0U);
+  EXPECT_EQ(of_kind("wrong").size(), wrong);
+}
+
+TEST_F(TunerTest, VerifyAllComparesWhateverRan) {
+  Device d(0);
+  TunerOptions o = small();
+  o.verify = Verify::kAll;
+  const auto t = tuner(d, o, db_->begin_run("c", "m"));
+  all(*t);
+  for (const auto& m : db_->measurements({})) EXPECT_TRUE(m.verified);
+}
+
+TEST_F(TunerTest, SaysWhyWhenNothingRuns) {
+  Device d(0);
+  d.broken = "killed by signal 11";
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  all(*t);
+  EXPECT_EQ(t->failed(), t->measured());
+  ASSERT_EQ(t->reasons().size(), 1U);
+  EXPECT_EQ(t->reasons()[0].outcome, "run-crash");
+  EXPECT_EQ(t->reasons()[0].error, "killed by signal 11");
+  EXPECT_EQ(t->reasons()[0].count, t->measured());
+  for (const TaskResult& r : t->results()) EXPECT_FALSE(r.best_s > 0 && std::isfinite(r.best_s));
+}
+
+TEST_F(TunerTest, StopsBetweenMeasurements) {
+  Device d;
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  EXPECT_TRUE(t->step([] { return true; }));  // asked before the first measurement
+  EXPECT_EQ(t->measured(), d.measured);
+  EXPECT_EQ(db_->measurements({}).size(), static_cast<size_t>(d.measured));
+}
+
+TEST_F(TunerTest, FinalsNeverLeaveATaskSlowerThanItsDefault) {
+  Device d(0);
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  all(*t);
+  t->finals(0.1, [] { return false; });
+  for (const TaskResult& r : t->results()) {
+    EXPECT_LE(r.best_s, r.start_s);
+    EXPECT_TRUE(d.verified.contains(schedule::to_json(r.best)));
+  }
+  for (const Json& e : of_kind("finals")) EXPECT_LE(e.at("best_s"), e.at("default_s"));
+}
+
+}  // namespace
+}  // namespace tenon::tune
