@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -53,14 +55,84 @@ void bind_filter(Statement& s, const Filter& f) {
   }
 }
 
+// One that this version does not know is a failure of some kind.
+task::Outcome read_outcome(const std::string& text) {
+  return task::parse_outcome(text).value_or(task::Outcome::kRefused);
+}
+
+std::vector<double> read_seconds(const std::string& text, const std::string& task) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  try {
+    std::vector<double> seconds;
+    for (const auto& s : nlohmann::json::parse(text)) {
+      seconds.push_back(s.is_null() ? kInfinity : s.get<double>());
+    }
+    return seconds;
+  } catch (const nlohmann::json::exception&) {
+    throw UserError(fmt::format("database: a measurement of task {} is damaged: its times are '{}'",
+                                task, text));
+  }
+}
+
+// What a compiler or a crashed program said may be cut in the middle of a letter.
+std::string valid_utf8(const std::string& text) {
+  using Json = nlohmann::json;
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+      .get<std::string>();
+}
+
+// All fields of a row as one text, different for different rows; it takes values as a Statement does.
+class RowText {
+ public:
+  RowText& bind(const std::string& v) { return add(fmt::format("{} {}", v.size(), v)); }
+  RowText& bind(int64_t v) { return add(fmt::format("{}", v)); }
+  RowText& bind(double v) { return add(fmt::format("{:a}", v)); }
+  const std::string& text() const { return text_; }
+
+ private:
+  RowText& add(const std::string& field) {
+    text_ += field + ' ';
+    return *this;
+  }
+  std::string text_;
+};
+
+// In the order of kColumns.
+template <class Row>
+void bind_measurement(Row& s, const task::Measurement& m) {
+  s.bind(m.task).bind(m.target).bind(m.protocol).bind(m.trace).bind(to_string(m.outcome));
+  s.bind(nlohmann::json(m.seconds).dump()).bind(m.best_s).bind(m.median_s).bind(m.low_s);
+  s.bind(m.high_s).bind(m.build_s).bind(m.run_s).bind(valid_utf8(m.error));
+  s.bind(static_cast<int64_t>(m.verified)).bind(m.load1).bind(m.mhz).bind(m.run).bind(m.time);
+}
+
+constexpr const char* kInsert =
+    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
+// Which rows prune takes; a filter's conditions stand in the middle.
+std::string prunable_rows(const Filter& f) {
+  return fmt::format(
+      "SELECT id FROM (SELECT id, outcome, verified, bad,"
+      " row_number() OVER (PARTITION BY task, target, protocol ORDER BY bad, median_s, id) AS "
+      "place,"
+      " row_number() OVER (PARTITION BY task, target, protocol, verified"
+      "  ORDER BY bad, median_s, id) AS place_of_verified"
+      " FROM (SELECT *, outcome <> 'ok' OR (task, trace) IN"
+      "  (SELECT task, trace FROM measurement WHERE outcome = 'wrong') AS bad"
+      "  FROM measurement{}))"
+      " WHERE outcome <> 'wrong' AND"
+      " (bad OR (place > ? AND NOT (verified = 1 AND place_of_verified = 1)))",
+      where(f));
+}
+
 task::Measurement read_row(const Statement& s) {
   task::Measurement m;
   m.task = s.text(0);
   m.target = s.text(1);
   m.protocol = s.text(2);
   m.trace = s.text(3);
-  m.outcome = task::parse_outcome(s.text(4)).value_or(task::Outcome::kRefused);
-  m.seconds = nlohmann::json::parse(s.text(5)).get<std::vector<double>>();
+  m.outcome = read_outcome(s.text(4));
+  m.seconds = read_seconds(s.text(5), m.task);
   m.best_s = s.real(6);
   m.median_s = s.real(7);
   m.low_s = s.real(8);
@@ -83,10 +155,8 @@ class SqliteDatabase : public Database {
       c_.run("PRAGMA journal_mode = WAL");
       c_.run("PRAGMA synchronous = FULL");  // a committed row survives a power cut
       migrate(c_);
-    } else {
-      Statement s(c_, "SELECT count(*) FROM measurement");
-      s.step();
     }
+    version_ = readable_version(c_);
   }
 
   void add_task(const TaskRow& t) override {
@@ -125,6 +195,7 @@ class SqliteDatabase : public Database {
   }
 
   std::vector<EventRow> events(const std::string& run) const override {
+    if (version_ < kVersionWithEvents) return {};
     Statement s(c_, "SELECT at_s, json FROM event WHERE run = ? ORDER BY id");
     s.bind(run);
     std::vector<EventRow> out;
@@ -135,18 +206,38 @@ class SqliteDatabase : public Database {
   void record(const std::vector<task::Measurement>& measurements) override {
     if (measurements.empty()) return;
     Transaction t(c_);
-    Statement s(c_, fmt::format("INSERT INTO measurement ({}) VALUES "
-                                "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                                kColumns));
+    Statement s(c_, fmt::format(kInsert, kColumns));
     for (const task::Measurement& m : measurements) {
-      s.bind(m.task).bind(m.target).bind(m.protocol).bind(m.trace).bind(to_string(m.outcome));
-      s.bind(nlohmann::json(m.seconds).dump()).bind(m.best_s).bind(m.median_s).bind(m.low_s);
-      s.bind(m.high_s).bind(m.build_s).bind(m.run_s).bind(m.error);
-      s.bind(static_cast<int64_t>(m.verified)).bind(m.load1).bind(m.mhz).bind(m.run).bind(m.time);
+      bind_measurement(s, m);
       s.step();
       s.reset();
     }
     t.commit();
+  }
+
+  Added add(const Records& r) override {
+    Transaction t(c_);
+    Added added;
+    for (const TaskRow& row : r.tasks) {
+      add_task(row);
+      ++(changes() > 0 ? added.tasks : added.known);
+    }
+    for (const RunRow& row : r.runs) ++(add_run(row) ? added.runs : added.known);
+    add_missing(
+        r.events, "SELECT count(*) FROM event WHERE run = ? AND at_s = ? AND json = ?",
+        "INSERT INTO event (run, at_s, json) VALUES (?, ?, ?)",
+        [](auto& s, const RunEvent& e) { s.bind(e.run).bind(e.event.at_s).bind(e.event.json); },
+        added.events, added.known);
+    add_missing(
+        r.measurements,
+        fmt::format("SELECT count(*) FROM measurement WHERE ({}) ="
+                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    kColumns),
+        fmt::format(kInsert, kColumns),
+        [](auto& s, const task::Measurement& m) { bind_measurement(s, m); }, added.measurements,
+        added.known);
+    t.commit();
+    return added;
   }
 
   std::vector<task::Measurement> measurements(const Filter& f) const override {
@@ -192,6 +283,23 @@ class SqliteDatabase : public Database {
     return out;
   }
 
+  std::vector<Group> groups(const Filter& f) const override {
+    Statement s(c_, fmt::format("SELECT task, target, protocol, run, outcome, count(*),"
+                                " sum(verified), sum(build_s), sum(run_s), min(time), max(time)"
+                                " FROM measurement{} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5",
+                                where(f)));
+    bind_filter(s, f);
+    std::vector<Group> out;
+    while (s.step()) {
+      out.push_back({s.text(0), s.text(1), s.text(2), s.text(3), read_outcome(s.text(4)),
+                     s.integer(5), s.integer(6), s.real(7), s.real(8), s.integer(9),
+                     s.integer(10)});
+    }
+    return out;
+  }
+
+  int schema_version() const override { return version_; }
+
   std::string check() const override {
     Statement s(c_, "PRAGMA integrity_check");
     s.step();
@@ -200,24 +308,71 @@ class SqliteDatabase : public Database {
 
   int64_t prune(const Filter& f, int64_t keep) override {
     Transaction t(c_);
-    Statement s(
-        c_,
-        fmt::format(
-            "DELETE FROM measurement WHERE id IN (SELECT id FROM (SELECT id, outcome,"
-            " row_number() OVER (PARTITION BY task, target, protocol"
-            "  ORDER BY outcome <> 'ok', median_s, id) AS place FROM measurement{})"
-            " WHERE (outcome <> 'ok' AND outcome <> 'wrong') OR (outcome = 'ok' AND place > ?))",
-            where(f)));
+    Statement s(c_, fmt::format("DELETE FROM measurement WHERE id IN ({})", prunable_rows(f)));
     bind_filter(s, f);
     s.bind(keep);
     s.step();
-    const int64_t gone = sqlite3_changes64(c_.get());
+    const int64_t gone = changes();
     t.commit();
     return gone;
   }
 
+  int64_t prunable(const Filter& f, int64_t keep) const override {
+    Statement s(c_, fmt::format("SELECT count(*) FROM ({})", prunable_rows(f)));
+    bind_filter(s, f);
+    s.bind(keep);
+    s.step();
+    return s.integer(0);
+  }
+
  private:
+  static constexpr int kVersionWithEvents = 2;
+
+  int64_t changes() const { return sqlite3_changes64(c_.get()); }
+
+  // A run that is known and was going on may have come to its end elsewhere.
+  bool add_run(const RunRow& r) {
+    Statement s(c_, "INSERT OR IGNORE INTO run VALUES (?, ?, ?, ?, ?)");
+    s.bind(r.id).bind(r.command).bind(r.model).bind(r.started).bind(r.finished);
+    s.step();
+    if (changes() > 0) return true;
+    Statement end(c_, "UPDATE run SET finished = ? WHERE id = ? AND finished = '' AND ? <> ''");
+    end.bind(r.finished).bind(r.id).bind(r.finished);
+    end.step();
+    return false;
+  }
+
+  // The same row twice in `rows` is twice in the database, unless it was there twice before.
+  template <class Row, class Bind>
+  void add_missing(const std::vector<Row>& rows, const std::string& count,
+                   const std::string& insert, const Bind& bind, int64_t& added, int64_t& known) {
+    Statement counting(c_, count);
+    Statement inserting(c_, insert);
+    std::map<std::string, int64_t> there;  // by all fields: how many were there before, not yet met
+    for (const Row& row : rows) {
+      RowText key;
+      bind(key, row);
+      const auto [it, first] = there.emplace(key.text(), 0);
+      if (first) {
+        bind(counting, row);
+        counting.step();
+        it->second = counting.integer(0);
+        counting.reset();
+      }
+      if (it->second > 0) {
+        --it->second;
+        ++known;
+      } else {
+        bind(inserting, row);
+        inserting.step();
+        inserting.reset();
+        ++added;
+      }
+    }
+  }
+
   Connection c_;
+  int version_ = 0;
 };
 
 }  // namespace

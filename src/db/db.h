@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records in SQLite (write-ahead log): tasks, measurements, runs. Append-only; what record() returned from is on disk.
-// Key of a measurement: task, target fingerprint, protocol, trace.
+// Key of a measurement: task, target fingerprint, protocol, trace. db/records.h carries them from file to file.
 #pragma once
 
 #include <functional>
@@ -31,6 +31,31 @@ struct Filter {  // empty: any
   std::string task, target, protocol, run;
 };
 
+// Rows of any kind, as they go from one database to another.
+struct RunEvent {
+  std::string run;
+  EventRow event;
+};
+struct Records {
+  std::vector<TaskRow> tasks;
+  std::vector<RunRow> runs;  // measured and failed follow from the measurements
+  std::vector<RunEvent> events;
+  std::vector<task::Measurement> measurements;
+};
+struct Added {
+  int64_t tasks = 0, runs = 0, events = 0, measurements = 0;
+  int64_t known = 0;  // rows that were there before, field by field
+};
+
+// Measurements of one task, target, protocol, run and outcome, counted.
+struct Group {
+  std::string task, target, protocol, run;
+  task::Outcome outcome = task::Outcome::kOk;
+  int64_t count = 0, verified = 0;
+  double build_s = 0, run_s = 0;  // sums
+  int64_t first = 0, last = 0;    // seconds since 1970
+};
+
 class Database {
  public:
   // Creates the file, or opens it and migrates an older schema. Throws UserError: read-only, corrupt, newer schema, no room.
@@ -47,16 +72,23 @@ class Database {
   virtual void add_event(const std::string& run, const EventRow& e) = 0;
   virtual std::vector<EventRow> events(const std::string& run) const = 0;  // oldest first
   virtual void record(const std::vector<task::Measurement>& m) = 0;        // one transaction
+  // All or nothing, in one transaction. A row that is there already is left out; one that occurs more often than it is
+  // there is added as often as it lacks.
+  virtual Added add(const Records& r) = 0;
 
   virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;  // oldest first
   // The fastest that is verified (or any, when asked).
   virtual std::optional<task::Measurement> best(const Filter& f, bool verified_only) const = 0;
   virtual std::vector<TaskRow> tasks() const = 0;
   virtual std::vector<RunRow> runs() const = 0;
+  virtual std::vector<Group> groups(const Filter& f) const = 0;  // by task, target, protocol, ...
 
-  virtual std::string check() const = 0;  // empty: sound
-  // Removes failures and all but the best `keep` per key; returns how many rows went.
+  virtual int schema_version() const = 0;  // of the file
+  virtual std::string check() const = 0;   // empty: sound
+  // Removes failures and all but the fastest `keep` of each task, target and protocol; returns how many rows went. The
+  // fastest that is verified always stays, and so does what was found wrong: it must not come back.
   virtual int64_t prune(const Filter& f, int64_t keep) = 0;
+  virtual int64_t prunable(const Filter& f, int64_t keep) const = 0;  // how many would go
 };
 
 }  // namespace tenon::db

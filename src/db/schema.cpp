@@ -35,23 +35,45 @@ int version_of(const Connection& c) {
   return static_cast<int>(s.integer(0));
 }
 
+bool has_table(const Connection& c, const std::string& name) {
+  Statement s(c, "SELECT 1 FROM sqlite_master WHERE type = 'table' AND (? = '' OR name = ?)");
+  s.bind(name).bind(name);
+  return s.step();
+}
+
+void check_version(const Connection& c) {
+  const int version = version_of(c);
+  if (version > schema_version()) {
+    throw UserError(c.path(), 0, 0,
+                    fmt::format("database: its schema is version {}, this tenon knows up to {}",
+                                version, schema_version()),
+                    "use a newer tenon, or another file (--db)");
+  }
+  if (has_table(c, "") && (version <= 0 || !has_table(c, "measurement"))) {
+    throw UserError(c.path(), 0, 0, "database: this is not tenon's", "use another file (--db)");
+  }
+}
+
 }  // namespace
 
 std::span<const char* const> migrations() { return kMigrations; }
 
 void migrate(const Connection& c) {
-  if (version_of(c) > schema_version()) {
-    throw UserError(c.path(), 0, 0,
-                    fmt::format("database: its schema is version {}, this tenon knows up to {}",
-                                version_of(c), schema_version()),
-                    "use a newer tenon, or another file (--db)");
-  }
+  check_version(c);
   if (version_of(c) == schema_version()) return;
   Transaction t(c);
   // Read again: another process may have migrated while this one waited for the lock.
   for (int v = version_of(c); v < schema_version(); ++v) c.run(kMigrations[v]);
   c.run(fmt::format("PRAGMA user_version = {}", schema_version()).c_str());
   t.commit();
+}
+
+int readable_version(const Connection& c) {
+  check_version(c);
+  if (!has_table(c, "")) {
+    throw UserError(c.path(), 0, 0, "database: this file is empty", "use another file (--db)");
+  }
+  return version_of(c);
 }
 
 }  // namespace tenon::db

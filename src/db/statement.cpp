@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "db/statement.h"
 
+#include <fmt/format.h>
+
+#include <cctype>
+#include <filesystem>
+
 #include "support/check.h"
 
 namespace tenon::db {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr int kBusyTimeoutMs = 10'000;
 
@@ -19,22 +26,74 @@ std::string hint_for(int code) {
       return "move the file away, or restore it from an export (tenon db export)";
     case SQLITE_BUSY:
       return "another process has been writing for too long";
+    case SQLITE_CANTOPEN:
+      return "the file or its folder is not there, or may not be used";
     default:
       return "";
   }
 }
 
+// SQLite says of all of these only that it is unable to open the file.
+void check_place(const std::string& path, Connection::Mode mode) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw UserError(path, 0, 0, "database: this is a folder", "name a file in it");
+  }
+  if (mode == Connection::Mode::kReadOnly && !fs::exists(path, ignored)) {
+    throw UserError(path, 0, 0, "database: there is no such file",
+                    "tenon tune and tenon db import make one");
+  }
+}
+
+// A file that nobody may write beside: SQLite reads it without the files that writers share.
+std::string immutable_uri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    uri += std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_'
+               ? std::string(1, c)
+               : fmt::format("%{:02X}", byte);
+  }
+  return uri + "?immutable=1";
+}
+
 }  // namespace
 
 Connection::Connection(const std::string& path, Mode mode) : path_(path) {
+  check_place(path, mode);
+  if (mode == Mode::kReadOnly) {
+    open_read_only();
+  } else if (const int code = open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) {
+    fail(code);
+  }
+  sqlite3_busy_timeout(handle_.get(), kBusyTimeoutMs);
+}
+
+int Connection::open(const std::string& name, int flags) {
   sqlite3* raw = nullptr;
-  const int flags =
-      mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  const int code = sqlite3_open_v2(path.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
+  const int code = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(raw);
+  if (raw != nullptr) sqlite3_extended_result_codes(raw, 1);
+  return code;
+}
+
+void Connection::open_read_only() {
+  const auto probe = [&] {
+    return sqlite3_exec(handle_.get(), "PRAGMA schema_version", nullptr, nullptr, nullptr);
+  };
+  int code = open(path_, SQLITE_OPEN_READONLY);
+  if (code == SQLITE_OK) code = probe();
+  const int kind = code & 0xff;
+  if (kind == SQLITE_CANTOPEN || kind == SQLITE_READONLY) {
+    // The folder cannot be written to. Without a log of unfinished writes the file alone is all there is.
+    std::error_code missing;
+    const auto log_bytes = fs::file_size(path_ + "-wal", missing);
+    if (missing || log_bytes == 0) {
+      code = open(immutable_uri(path_), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+      if (code == SQLITE_OK) code = probe();
+    }
+  }
   if (code != SQLITE_OK) fail(code);
-  sqlite3_extended_result_codes(raw, 1);
-  sqlite3_busy_timeout(raw, kBusyTimeoutMs);
 }
 
 void Connection::fail(int code) const {

@@ -16,6 +16,7 @@ struct CloseConnection {
 
 class Connection {
  public:
+  // kReadOnly leaves no files behind and works in folders that cannot be written to.
   enum class Mode : uint8_t { kReadWrite, kReadOnly };
   Connection(const std::string& path, Mode mode);
   sqlite3* get() const { return handle_.get(); }
@@ -24,6 +25,8 @@ class Connection {
   [[noreturn]] void fail(int code) const;
 
  private:
+  int open(const std::string& name, int flags);
+  void open_read_only();
   std::string path_;
   std::unique_ptr<sqlite3, CloseConnection> handle_;
 };

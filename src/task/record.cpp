@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -17,6 +18,17 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<const char*, 8> kOutcomes = {
     "ok",        "refused",     "compile-error", "compile-timeout", "compile-memory",
     "run-crash", "run-timeout", "wrong"};
+
+// A list where writing it again gives the same text, else the text: what comes back is what was there.
+Json trace_to_json(const std::string& trace) {
+  Json j = Json::parse(trace, nullptr, false);
+  return j.is_array() && j.dump() == trace ? j : Json(trace);
+}
+
+// JSON has no infinity; it is written as null.
+double real(const Json& j) {
+  return j.is_null() ? std::numeric_limits<double>::infinity() : j.get<double>();
+}
 
 }  // namespace
 
@@ -53,7 +65,7 @@ std::string to_json(const Measurement& m) {
   const Json j = {{"task", m.task},
                   {"target", m.target},
                   {"protocol", m.protocol},
-                  {"trace", Json::parse(m.trace)},
+                  {"trace", trace_to_json(m.trace)},
                   {"outcome", to_string(m.outcome)},
                   {"seconds", m.seconds},
                   {"best_s", m.best_s},
@@ -68,7 +80,7 @@ std::string to_json(const Measurement& m) {
                   {"mhz", m.mhz},
                   {"run", m.run},
                   {"time", m.time}};
-  return j.dump();
+  return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Measurement measurement_from_json(const std::string& line) {
@@ -78,21 +90,22 @@ Measurement measurement_from_json(const std::string& line) {
     m.task = j.at("task").get<std::string>();
     m.target = j.at("target").get<std::string>();
     m.protocol = j.at("protocol").get<std::string>();
-    m.trace = j.at("trace").dump();
+    const Json& trace = j.at("trace");
+    m.trace = trace.is_string() ? trace.get<std::string>() : trace.dump();
     const auto outcome = parse_outcome(j.at("outcome").get<std::string>());
     if (!outcome) throw UserError("unknown outcome " + j.at("outcome").dump());
     m.outcome = *outcome;
-    m.seconds = j.at("seconds").get<std::vector<double>>();
-    m.best_s = j.at("best_s");
-    m.median_s = j.at("median_s");
-    m.low_s = j.at("low_s");
-    m.high_s = j.at("high_s");
-    m.build_s = j.at("build_s");
-    m.run_s = j.at("run_s");
+    for (const Json& s : j.at("seconds")) m.seconds.push_back(real(s));
+    m.best_s = real(j.at("best_s"));
+    m.median_s = real(j.at("median_s"));
+    m.low_s = real(j.at("low_s"));
+    m.high_s = real(j.at("high_s"));
+    m.build_s = real(j.at("build_s"));
+    m.run_s = real(j.at("run_s"));
     m.error = j.at("error").get<std::string>();
     m.verified = j.at("verified");
-    m.load1 = j.at("load1");
-    m.mhz = j.at("mhz");
+    m.load1 = real(j.at("load1"));
+    m.mhz = real(j.at("mhz"));
     m.run = j.at("run").get<std::string>();
     m.time = j.at("time");
     return m;

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <thread>
 
+#include "db/records.h"
+#include "db/schema.h"
 #include "support/check.h"
 #include "support/rng.h"
 
@@ -122,6 +124,141 @@ TEST_F(Db, ANewerSchemaIsRefused) {
   } catch (const UserError& e) {
     EXPECT_NE(std::string(e.what()).find("99"), std::string::npos) << e.what();
   }
+}
+
+// A file as the first version of the schema left it, made by hand from its own migration.
+void write_first_version(const std::string& path) {
+  const Connection c(path, Connection::Mode::kReadWrite);
+  c.run("PRAGMA journal_mode = WAL");
+  c.run(migrations()[0]);
+  c.run("PRAGMA user_version = 1");
+  c.run(
+      "INSERT INTO task VALUES ('k', 'te', 'edges', 'conv', 5.0), ('k2', 'te2', '', 'pool', 1.0)");
+  c.run("INSERT INTO run (id, command, model, started) VALUES ('r', 'c', 'm', 's')");
+  c.run(
+      "INSERT INTO measurement VALUES (7, 'k', 'here', 'v1 threads=1 cold', '[1]', 'ok',"
+      " '[0.25,0.5]', 0.25, 0.375, 0.25, 0.5, 1.5, 2.5, '', 1, 0.75, 3000, 'r', 1600000000),"
+      " (9, 'k', 'here', 'v1 threads=1 cold', '[2]', 'run-crash', '[]', 0, 0, 0, 0, 1, 0,"
+      " 'signal 11', 0, 0, 0, 'r', 1600000001)");
+}
+
+void expect_rows_of_first_version(const Database& db) {
+  ASSERT_EQ(db.tasks().size(), 2u);
+  EXPECT_EQ(db.tasks()[0].te, "te");
+  EXPECT_EQ(db.tasks()[0].edges, "edges");
+  EXPECT_EQ(db.tasks()[0].flops, 5.0);
+  EXPECT_EQ(db.tasks()[1].label, "pool");
+  ASSERT_EQ(db.runs().size(), 1u);
+  EXPECT_EQ(db.runs()[0].id, "r");
+  EXPECT_EQ(db.runs()[0].measured, 2);
+  EXPECT_EQ(db.runs()[0].failed, 1);
+  const auto rows = db.measurements({});
+  ASSERT_EQ(rows.size(), 2u);
+  const task::Measurement& m = rows[0];
+  EXPECT_EQ(m.trace, "[1]");
+  EXPECT_EQ(m.seconds, (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(std::vector<double>(
+                {m.best_s, m.median_s, m.low_s, m.high_s, m.build_s, m.run_s, m.load1, m.mhz}),
+            (std::vector<double>{0.25, 0.375, 0.25, 0.5, 1.5, 2.5, 0.75, 3000}));
+  EXPECT_TRUE(m.verified);
+  EXPECT_EQ(m.time, 1600000000);
+  EXPECT_EQ(rows[1].outcome, task::Outcome::kRunCrash);
+  EXPECT_EQ(rows[1].error, "signal 11");
+  EXPECT_TRUE(db.events("r").empty());
+  EXPECT_EQ(db.check(), "");
+}
+
+TEST_F(Db, AnOlderFileIsReadAsItIs) {
+  write_first_version(file());
+  const auto db = Database::open_read_only(file());
+  EXPECT_EQ(db->schema_version(), 1);
+  expect_rows_of_first_version(*db);
+  EXPECT_EQ(all_records(*db).measurements.size(), 2u);
+  EXPECT_EQ(db->groups({}).size(), 2u);
+}
+
+TEST_F(Db, AnOlderFileIsMigratedWithNothingLost) {
+  write_first_version(file());
+  {
+    const auto db = Database::open(file());
+    EXPECT_EQ(db->schema_version(), schema_version());
+    expect_rows_of_first_version(*db);
+    db->add_event("r", {1.5, R"({"event":"round"})"});
+    db->record({sample("k", 1e-3)});
+  }
+  const auto db = Database::open_read_only(file());
+  EXPECT_EQ(db->schema_version(), schema_version());
+  ASSERT_EQ(db->events("r").size(), 1u);
+  EXPECT_EQ(db->events("r")[0].json, R"({"event":"round"})");
+  EXPECT_EQ(db->measurements({}).size(), 3u);
+}
+
+TEST_F(Db, FilesOfOthersAreLeftAlone) {
+  {
+    const Connection c(file(), Connection::Mode::kReadWrite);
+    c.run("CREATE TABLE bookmark (url TEXT)");
+  }
+  std::ofstream(file("empty")) << "";
+  const struct {
+    const char* name;
+    bool write;
+    const char* message;
+  } rows[] = {
+      {"tenon.db", true, "this is not tenon's"}, {"tenon.db", false, "this is not tenon's"},
+      {"empty", false, "this file is empty"},    {"", true, "this is a folder"},
+      {"", false, "this is a folder"},           {"nothing", false, "there is no such file"},
+      {"no/folder/x", true, "is not there"}};
+  for (const auto& row : rows) {
+    try {
+      row.write ? Database::open(file(row.name)) : Database::open_read_only(file(row.name));
+      ADD_FAILURE() << row.name << " was taken";
+    } catch (const UserError& e) {
+      EXPECT_NE(std::string(e.what()).find(row.message), std::string::npos) << e.what();
+    }
+  }
+  EXPECT_FALSE(fs::exists(file("nothing")));
+}
+
+TEST_F(Db, GroupsCountByOutcome) {
+  const auto db = Database::open(file());
+  task::Measurement slow = sample("k", 2e-3);
+  slow.verified = false;
+  slow.time += 5;
+  slow.build_s = 0.5;
+  task::Measurement crash = sample("k", 0);
+  crash.outcome = task::Outcome::kRunCrash;
+  crash.verified = false;
+  db->record({sample("k", 1e-3), slow, crash, sample("j", 1e-3)});
+  const auto groups = db->groups({.task = "k", .target = "", .protocol = "", .run = ""});
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].outcome, task::Outcome::kOk);
+  EXPECT_EQ(groups[0].count, 2);
+  EXPECT_EQ(groups[0].verified, 1);
+  EXPECT_EQ(groups[0].build_s, 0.5);
+  EXPECT_EQ(groups[0].last - groups[0].first, 5);
+  EXPECT_EQ(groups[1].outcome, task::Outcome::kRunCrash);
+  EXPECT_EQ(groups[1].count, 1);
+  EXPECT_EQ(db->groups({}).size(), 3u);
+}
+
+TEST_F(Db, PruningNeverTakesTheBestVerified) {
+  const auto db = Database::open(file());
+  std::vector<task::Measurement> all;
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(sample("k", 1e-3 * (i + 1), "[" + std::to_string(i) + "]"));
+    all.back().verified = i >= 3;
+  }
+  all.push_back(sample("k", 1e-4, "[9]"));
+  all.push_back(all.back());
+  all.back().outcome = task::Outcome::kWrong;
+  db->record(all);
+  EXPECT_EQ(db->prunable({}, 2), 4);
+  EXPECT_EQ(db->measurements({}).size(), 8u) << "asking changes nothing";
+  EXPECT_EQ(db->prune({}, 2), 4);
+  std::vector<std::string> left;
+  for (const auto& m : db->measurements({})) left.push_back(m.trace + to_string(m.outcome));
+  EXPECT_EQ(left, (std::vector<std::string>{"[0]ok", "[1]ok", "[3]ok", "[9]wrong"}));
+  EXPECT_EQ(db->prune({}, 2), 0);
 }
 
 TEST_F(Db, AFullDiskLosesNothingThatWasRecorded) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The database that a command works on: --db FILE, or the user's own.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "db/db.h"
+
+namespace tenon::tools {
+
+struct DbOptions {
+  std::string file;  // as given, also "sqlite:FILE"; empty: default_db_file()
+};
+
+// $XDG_STATE_HOME/tenon/tenon.db, else ~/.local/state/tenon/tenon.db. Throws UserError if neither is set.
+std::string default_db_file();
+
+// --db.
+void add_db_option(CLI::App& command, DbOptions& options);
+
+// The file that the options mean. Throws UserError for kinds of databases that there are not.
+std::string db_file(const DbOptions& options);
+
+// Made, with its folder, where there is none yet.
+std::unique_ptr<db::Database> open_db(const DbOptions& options);
+std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options);
+
+}  // namespace tenon::tools
