@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many candidates a search looks at in a second, stage by stage, on one thread and on two: drawing, mutating, crossing,
-// features, prediction, and a whole generation (mutate, features, predict).
+// How many candidates a search looks at in a second, stage by stage, on one thread and on two, for each space and several
+// kinds of dag:
+//   sample, mutate, cross   valid candidates made, refused draws paid for
+//   replay                  traces replayed, bounds inferred, program checked
+//   features, predict       candidates described and scored
+//   propose                 a whole pass of evolution, counted by the candidates that the model is asked about
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <ctime>
 #include <functional>
 
+#include "bench/support/machine.h"
 #include "cost/model.h"
+#include "schedule/program.h"
 #include "search/scoring.h"
+#include "search/strategy.h"
 #include "support/parallel.h"
 #include "te/ops.h"
 
@@ -16,6 +24,13 @@ namespace tenon::search {
 namespace {
 
 constexpr size_t kCandidates = 2048;
+constexpr size_t kProposals = 64;
+
+struct Options {
+  std::string filter;  // a part of "space dag"
+  std::vector<int> threads{1, 2};
+  int repeats = 3;  // of each stage; the best counts
+};
 
 task::Task make(const std::function<te::Tensor(te::Builder&)>& build) {
   te::Builder b;
@@ -26,93 +41,238 @@ task::Task make(const std::function<te::Tensor(te::Builder&)>& build) {
                          std::make_shared<const target::Target>(target::host_target()));
 }
 
-struct Took {
-  double wall_s;
-  double cpu_s;  // of all threads: what counts on a machine that others use too
+te::Tensor bias_relu(te::Builder& b, const te::Tensor& y, int64_t channels) {
+  const auto bias = b.constant("B", ir::kF32, {channels, 1, 1});
+  return te::relu(b, "R", te::elementwise(b, "Z", {y, bias}, [](auto v) { return v[0] + v[1]; }));
+}
+
+struct Dag {
+  const char* name;
+  te::Tensor (*build)(te::Builder& b);
+};
+constexpr Dag kDags[] = {
+    {"matmul 1024",
+     [](te::Builder& b) {
+       const auto a = b.input("A", ir::kF32, {1024, 1024});
+       return te::matmul(b, "C", a, b.constant("W", ir::kF32, {1024, 1024}));
+     }},
+    {"conv 3x3 64 56 pad bias relu",
+     [](te::Builder& b) {
+       const auto x = b.input("X", ir::kF32, {1, 64, 56, 56});
+       const auto w = b.constant("W", ir::kF32, {64, 64, 3, 3});
+       return bias_relu(b, te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1}), 64);
+     }},
+    {"depthwise 3x3 96 56 pad bias relu",
+     [](te::Builder& b) {
+       const auto x = b.input("X", ir::kF32, {1, 96, 56, 56});
+       const auto w = b.constant("W", ir::kF32, {96, 1, 3, 3});
+       return bias_relu(b, te::depthwise_conv2d(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1}), 96);
+     }},
+    {"softmax 512x1000",
+     [](te::Builder& b) {
+       return te::softmax(b, "S", b.input("X", ir::kF32, {512, 1000}));
+     }},
 };
 
-Took time_of(const std::function<void()>& fn) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::clock_t cpu = std::clock();
-  fn();
-  const double used = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
-  return {std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), used};
-}
+struct Rate {
+  double per_s = 0;   // by the clock
+  double cpu_us = 0;  // of all threads, for each: what counts on a machine that others use too
+};
 
-std::vector<cost::Sample> made_up(const std::vector<Candidate>& candidates, Rng& rng) {
-  std::vector<cost::Sample> samples;
-  for (size_t i = 0; i < 512 && i < candidates.size(); ++i) {
-    auto f = cost::extract(candidates[i].state);
-    if (f) samples.push_back({std::move(f.value()), "task", 1e-3 * (1 + rng.unit())});
+// The best of some repeats; `fn` says how many it did.
+Rate measure(int repeats, const std::function<size_t()>& fn) {
+  Rate best;
+  for (int i = 0; i < repeats; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t cpu = std::clock();
+    const auto n = static_cast<double>(std::max<size_t>(fn(), 1));
+    const double cpu_s = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+    if (n / wall.count() > best.per_s) best.per_s = n / wall.count();
+    if (i == 0 || 1e6 * cpu_s / n < best.cpu_us) best.cpu_us = 1e6 * cpu_s / n;
   }
-  return samples;
+  return best;
 }
 
-void row(const char* what, size_t n, const Took& t) {
-  const double count = static_cast<double>(n);
-  fmt::print("  {:<12}{:>10.0f} /s{:>9.1f} us of processor time each\n", what, count / t.wall_s,
-             1e6 * t.cpu_s / count);
-}
+// Counts what the model within is asked about.
+class CountingModel : public cost::CostModel {
+ public:
+  explicit CountingModel(const cost::CostModel& inner) : inner_(inner) {}
+  std::string_view name() const override { return inner_.name(); }
+  void update(std::span<const cost::Sample>) override {}
+  std::vector<float> predict(std::span<const cost::Features> candidates) const override {
+    asked_ += candidates.size();
+    return inner_.predict(candidates);
+  }
+  bool trained() const override { return inner_.trained(); }
+  std::string save() const override { return inner_.save(); }
+  void load(const std::string&) override {}
+  size_t asked() const { return asked_; }
 
-void bench(const char* name, const task::Task& t, int threads) {
-  const auto space = make_space("sketch", t);
-  Rng rng(1);
-  fmt::print("{}, {} sketches, {} thread{}\n", name, space->sketches(), threads,
-             threads == 1 ? "" : "s");
-  std::vector<Candidate> all;
-  row("sample", kCandidates,
-      time_of([&] { all = sample_many(*space, kCandidates, rng, threads); }));
-  const auto model = cost::make_model("xgb", 1, threads);
-  model->update(made_up(all, rng));
-  const auto each = [&](const std::function<void(const Candidate&, Rng&)>& fn) {
-    return time_of([&] {
-      for_each_parallel(kCandidates, threads, [&](size_t i) {
-        Rng own(i);
-        fn(all[i % all.size()], own);
-      });
-    });
+ private:
+  const cost::CostModel& inner_;
+  mutable std::atomic<size_t> asked_{0};
+};
+
+class Bench {
+ public:
+  Bench(const task::Task& t, const Space& space, const Options& o, int threads)
+      : task_(t), space_(space), options_(o), threads_(threads) {
+    Rng rng(1);
+    all_ = sample_many(space_, kCandidates, rng, threads_);
+    TENON_CHECK(!all_.empty()) << "no sample is valid";
+    model_ = cost::make_model("xgb", 1, threads_);
+    std::vector<cost::Sample> samples;
+    for (size_t i = 0; i < 512 && i < all_.size(); ++i) {
+      samples.push_back(
+          {cost::extract(all_[i].state, *all_[i].bounds), "task", 1e-3 * (1 + rng.unit())});
+    }
+    model_->update(samples);
+  }
+
+  struct Stage {
+    const char* name;
+    size_t (Bench::*run)();
   };
-  row("mutate", kCandidates,
-      each([&](const Candidate& c, Rng& own) { (void)bool(space->mutate(c, own)); }));
-  row("cross", kCandidates,
-      each([&](const Candidate& c, Rng& own) { (void)bool(space->cross(c, own.pick(all), own)); }));
-  row("features", kCandidates,
-      each([](const Candidate& c, Rng&) { (void)cost::extract(c.state, *c.bounds); }));
-  std::vector<cost::Features> features;
-  for (const Candidate& c : all) {
-    auto f = cost::extract(c.state);
-    if (f) features.push_back(std::move(f.value()));
+  static std::span<const Stage> stages() {
+    static constexpr Stage kStages[] = {
+        {"sample", &Bench::sample},   {"mutate", &Bench::mutate},     {"cross", &Bench::cross},
+        {"replay", &Bench::replay},   {"features", &Bench::features}, {"predict", &Bench::predict},
+        {"propose", &Bench::propose},
+    };
+    return kStages;
   }
-  row("predict", features.size(), time_of([&] { (void)model->predict(features); }));
-  row("in all", kCandidates, time_of([&] {
-        std::vector<std::optional<Candidate>> next(kCandidates);
-        for_each_parallel(kCandidates, threads, [&](size_t i) {
-          Rng own(i);
-          auto c = space->mutate(all[i % all.size()], own);
-          if (c) next[i] = std::move(c.value());
-        });
-        std::vector<Candidate> population;
-        for (auto& c : next) population.push_back(c ? std::move(*c) : all[0]);
-        (void)score(population, *model, threads);
-      }));
+  Rate time(const Stage& s) {
+    return measure(options_.repeats, [&] { return (this->*s.run)(); });
+  }
+
+ private:
+  // Of as many calls as there are candidates, those that gave one.
+  size_t each(const std::function<bool(const Candidate&, Rng&)>& fn) {
+    std::atomic<size_t> ok{0};
+    for_each_parallel(kCandidates, threads_, [&](size_t i) {
+      Rng own(i);
+      if (fn(all_[i % all_.size()], own)) ++ok;
+    });
+    return ok;
+  }
+
+  size_t sample() {
+    Rng rng(1);
+    return sample_many(space_, kCandidates, rng, threads_).size();
+  }
+  size_t mutate() {
+    return each([&](const Candidate& c, Rng& own) { return bool(space_.mutate(c, own)); });
+  }
+  size_t cross() {
+    return each(
+        [&](const Candidate& c, Rng& own) { return bool(space_.cross(c, own.pick(all_), own)); });
+  }
+  size_t replay() {
+    const schedule::State initial(task_.dag, task_.target);
+    return each([&](const Candidate& c, Rng&) {
+      const auto s = schedule::replay(initial, c.trace);
+      if (!s) return false;
+      const auto b = schedule::infer_bounds(*s);
+      return b && schedule::check_program(*s, *b);
+    });
+  }
+  size_t features() {
+    features_.assign(kCandidates, {});
+    for_each_parallel(kCandidates, threads_, [&](size_t i) {
+      const Candidate& c = all_[i % all_.size()];
+      features_[i] = cost::extract(c.state, *c.bounds);
+    });
+    return kCandidates;
+  }
+  size_t predict() { return model_->predict(features_).size(); }
+  size_t propose() {
+    StrategyOptions o;
+    o.threads = threads_;
+    const CountingModel model(*model_);
+    Rng rng(1);
+    (void)make_strategy("evolution", space_, o)->propose(kProposals, model, rng);
+    return model.asked();
+  }
+
+  const task::Task& task_;
+  const Space& space_;
+  const Options& options_;
+  int threads_;
+  std::vector<Candidate> all_;
+  std::vector<cost::Features> features_;
+  std::unique_ptr<cost::CostModel> model_;
+};
+
+struct Slowest {
+  std::string where;
+  double per_s = 1e300;
+};
+
+void run(const Dag& dag, const std::string& space_name, const Options& o, Slowest& slowest) {
+  const task::Task t = make(dag.build);
+  const auto space = make_space(space_name, t);
+  for (const int threads : o.threads) {
+    Bench bench(t, *space, o, threads);
+    fmt::print("{:<34}{:<9}{:>7}", dag.name, space_name, threads);
+    Rate last;
+    for (const Bench::Stage& s : Bench::stages()) {
+      last = bench.time(s);
+      fmt::print("{:>10.0f}", last.per_s);
+      std::fflush(stdout);
+    }
+    fmt::print("{:>8.1f} us\n", last.cpu_us);
+    if (threads == o.threads.back() && last.per_s < slowest.per_s) {
+      slowest = {fmt::format("{}, {} space", dag.name, space_name), last.per_s};
+    }
+  }
+}
+
+void run_all(const Options& o) {
+  fmt::print("{}\n{}, {}\n", bench::machine_text(), bench::clock_text(), bench::compiler_text());
+  fmt::print(
+      "candidates/s, best of {}; the last column is processor time per candidate of propose\n",
+      o.repeats);
+  fmt::print("{:<34}{:<9}{:>7}", "dag", "space", "threads");
+  for (const Bench::Stage& s : Bench::stages()) fmt::print("{:>10}", s.name);
+  fmt::print("{:>11}\n", "each");
+  Slowest slowest;
+  for (const char* space : {"sketch", "template"}) {
+    for (const Dag& d : kDags) {
+      if (fmt::format("{} {}", space, d.name).find(o.filter) == std::string::npos) continue;
+      run(d, space, o, slowest);
+    }
+  }
+  if (slowest.where.empty()) return;
+  fmt::print("propose on {} threads: at least {:.0f} candidates/s (slowest: {})\n",
+             o.threads.back(), slowest.per_s, slowest.where);
+}
+
+Options parse(int argc, char** argv) {
+  Options o;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--filter" && i + 1 < argc) {
+      o.filter = argv[++i];
+    } else if (arg == "--repeat" && i + 1 < argc) {
+      o.repeats = std::max(1, std::atoi(argv[++i]));
+    } else if (arg == "--threads" && i + 1 < argc) {
+      o.threads = {std::max(1, std::atoi(argv[++i]))};
+    } else {
+      throw UserError("usage: space_bench [--filter TEXT] [--repeat N] [--threads N]");
+    }
+  }
+  return o;
 }
 
 }  // namespace
 }  // namespace tenon::search
 
-int main() {
-  using namespace tenon;
-  const auto conv = search::make([](te::Builder& b) {
-    const auto x = b.input("X", ir::kF32, {1, 64, 56, 56});
-    const auto w = b.constant("W", ir::kF32, {64, 64, 3, 3});
-    return te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1}));
-  });
-  const auto matmul = search::make([](te::Builder& b) {
-    const auto a = b.input("A", ir::kF32, {1024, 1024});
-    return te::matmul(b, "C", a, b.constant("W", ir::kF32, {1024, 1024}));
-  });
-  for (const int threads : {1, 2}) {
-    search::bench("matmul 1024", matmul, threads);
-    search::bench("conv 3x3 64 56 relu", conv, threads);
+int main(int argc, char** argv) {
+  try {
+    tenon::search::run_all(tenon::search::parse(argc, argv));
+  } catch (const tenon::UserError& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 2;
   }
 }
