@@ -225,6 +225,25 @@ TEST_F(Models, BenchGivesLatencies) {
   EXPECT_TRUE(contains(text.out, "latency  mean ") && contains(text.out, "ci95(p50)")) << text.out;
 }
 
+TEST_F(Models, BenchAgainstTakesTurns) {
+  const std::string plain = in_dir("plain");
+  ASSERT_EQ(tenon({"compile", model(), "--no-fuse", "-o", plain}).exit_code, 0);
+  const Json j = parse_answer(tenon({"bench", artifact(), "--against", plain, "--threads", "1",
+                                     "--duration", "0.1", "--json"}),
+                              "tenon.bench-against/1");
+  EXPECT_GT(j["a_s"].get<double>(), 0);
+  EXPECT_GT(j["b_s"].get<double>(), 0);
+  EXPECT_LE(j["low"], j["ratio"]);
+  EXPECT_LE(j["ratio"], j["high"]);
+  EXPECT_GT(j["b_steps_s"].size(), j["a_steps_s"].size());  // a kernel for each node
+  for (const Json& s : j["a_steps_s"]) EXPECT_GT(s.get<double>(), 0);
+  EXPECT_LT(j["difference"].get<double>(), 1e-5);
+  const Outcome text = tenon({"bench", artifact(), "--against", artifact(), "--duration", "0"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "outputs  differ by 0 at most")) << text.out;
+  expect_user_error(tenon({"bench", artifact(), "--against", in_dir("nothing")}), "nothing");
+}
+
 TEST_F(Models, CompareAgainstTheOracles) {
   for (const char* oracle : {"interp", "plain", "auto"}) {
     const Json answer =

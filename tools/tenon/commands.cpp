@@ -32,6 +32,7 @@ constexpr CommandRow kCommands[] = {
      "it is timed. Lists of --threads give a row each.",
      "tenon bench out/ --duration 10 --percentiles 50,90,99.9\n"
      "tenon bench model.onnx --threads 1,2 --json\n"
+     "tenon bench default/ --against tuned/\n"
      "tenon bench --te examples/matmul_relu.te --template --threads 1",
      add_bench},
     {"compare", "Compare a model's results with a reference",

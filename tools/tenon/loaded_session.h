@@ -14,7 +14,10 @@ namespace tenon::tools {
 class LoadedSession {
  public:
   LoadedSession(const artifact::Model& model, int threads, const std::vector<ir::Array>& inputs)
-      : session_(model, threads) {
+      : LoadedSession(model, artifact::SessionOptions{threads, nullptr}, inputs) {}
+  LoadedSession(const artifact::Model& model, const artifact::SessionOptions& options,
+                const std::vector<ir::Array>& inputs)
+      : session_(model, options) {
     for (const ir::Array& array : inputs) {
       void* data = allocate(array.bytes());
       if (array.bytes() > 0) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "tools/tenon/bench_against.h"
 #include "tools/tenon/bench_model.h"
 #include "tools/tenon/bench_te.h"
 #include "tools/tenon/command.h"
@@ -15,6 +16,7 @@ struct BenchOptions {
   ModelBenchOptions model;
   double duration_s = 3;
   std::string threads;
+  std::string against;
 };
 
 int bench_command(BenchOptions& options, const Console& console) {
@@ -32,6 +34,7 @@ int bench_command(BenchOptions& options, const Console& console) {
   }
   options.model.threads = options.threads;
   options.model.duration_s = options.duration_s;
+  if (!options.against.empty()) return bench_against(options.model, options.against, console);
   return bench_model(options.model, console);
 }
 
@@ -60,6 +63,10 @@ Run add_bench(CLI::App& command, Console& console) {
   command.add_option("--percentiles", options->model.percentiles, "Which latencies to print")
       ->capture_default_str()
       ->type_name("P,...");
+  command
+      .add_option("--against", options->against,
+                  "Another artifact of the model, timed turn by turn with the first")
+      ->type_name("DIR");
   command.add_flag("--cold-cache", options->model.cold_cache, "Empty the caches before each run");
   add_compile_options(command, options->model.model);
   add_te_options(command, options->te.program);
