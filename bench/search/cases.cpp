@@ -34,6 +34,7 @@ struct Case {
   void (*build)(Builder& b);
 };
 constexpr Case kCases[] = {
+    {"gmm256", [](Builder& b) { matmul(b, 256, true); }},
     {"gmm1024", [](Builder& b) { matmul(b, 1024, false); }},
     {"gmm1024_packed", [](Builder& b) { matmul(b, 1024, true); }},
     {"c2", [](Builder& b) { conv(b, 64, 56); }},

@@ -24,11 +24,12 @@ bool better(const Scored& a, const Scored& b) {
 class Evolution : public Strategy {
  public:
   Evolution(const Space& space, const StrategyOptions& options)
-      : space_(space), options_(options) {}
+      : space_(space), options_(options), first_(space.first()) {}
 
   std::vector<Candidate> propose(size_t n, const cost::CostModel& model, Rng& rng) override {
     std::vector<Candidate> population = first_population(rng);
     const std::vector<Candidate> random = population;
+    population.insert(population.begin(), first_.begin(), first_.end());
     std::vector<Scored> best;
     for (int g = 0; !population.empty(); ++g) {
       const auto scores = score(population, model, options_.threads);
@@ -127,6 +128,7 @@ class Evolution : public Strategy {
     const auto take = [&](const Candidate& c) {
       if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(c);
     };
+    for (const Candidate& c : first_) take(c);
     for (const Scored& s : best) {
       if (out.size() + at_random >= n) break;
       take(s.candidate);
@@ -138,17 +140,22 @@ class Evolution : public Strategy {
 
   const Space& space_;
   StrategyOptions options_;
+  std::vector<Candidate> first_;
   std::vector<Tried> measured_;  // fastest first
   Seen proposed_;
 };
 
 class Random : public Strategy {
  public:
-  Random(const Space& space, const StrategyOptions& options) : space_(space), options_(options) {}
+  Random(const Space& space, const StrategyOptions& options)
+      : space_(space), options_(options), first_(space.first()) {}
 
   std::vector<Candidate> propose(size_t n, const cost::CostModel&, Rng& rng) override {
     constexpr int kBatches = 5;  // without anything new: the space is exhausted
     std::vector<Candidate> out;
+    for (const Candidate& c : first_) {
+      if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(c);
+    }
     for (int b = 0; b < kBatches && out.size() < n; ++b) {
       for (Candidate& c : sample_many(space_, n, rng, options_.threads)) {
         if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(std::move(c));
@@ -164,6 +171,7 @@ class Random : public Strategy {
  private:
   const Space& space_;
   StrategyOptions options_;
+  std::vector<Candidate> first_;
   Seen proposed_;
 };
 

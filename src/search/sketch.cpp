@@ -34,6 +34,13 @@ std::vector<LoopId> Sketch::split(StageId stage, LoopId loop, size_t factors, si
   return parts;
 }
 
+const te::ComputeOp* definition(const Sketch& s, StageId stage) {
+  const te::ComputeDag& dag = s.state.dag();
+  const size_t at = static_cast<size_t>(stage) - dag.inputs.size();
+  return static_cast<size_t>(stage) < dag.inputs.size() || at >= dag.ops.size() ? nullptr
+                                                                                : dag.ops[at].get();
+}
+
 StageId stage_before(const schedule::State& s, StageId stage) {
   const auto it = std::find(s.order().begin(), s.order().end(), stage);
   return it == s.order().begin() ? -1 : *(it - 1);

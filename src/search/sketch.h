@@ -69,6 +69,9 @@ struct SketchRule {
 };
 std::span<const SketchRule> sketch_rules();
 
+// The op of the dag that the stage was made for, as the dag has it; null for inputs and for stages that steps made.
+const te::ComputeOp* definition(const Sketch& s, schedule::StageId stage);
+
 // The stage before `stage` in the order; -1 if it is the first.
 schedule::StageId stage_before(const schedule::State& s, schedule::StageId stage);
 

@@ -44,6 +44,12 @@ bool needs_tiling(const Sketch& s, StageId id) {
   return te::has_data_reuse(op) && !follows_tiles(s, op);
 }
 
+// Judged by its definition: how tensors are stored makes no op more expensive to repeat.
+bool is_inlinable(const Sketch& s, StageId id) {
+  const te::ComputeOp* op = definition(s, id);
+  return te::is_strictly_inlinable(op != nullptr ? *op : *s.state.stage(id).op);
+}
+
 bool is_cache(const Sketch& s, StageId id) {
   return std::find(s.caches.begin(), s.caches.end(), id) != s.caches.end();
 }
@@ -66,8 +72,7 @@ Next after(Sketch s, StageId stage) {
 // ---- inline ------------------------------------------------------------------------------------
 
 Applies may_inline(const Sketch& s, StageId id) {
-  const bool can = is_computed(s, id) && !s.state.stage(id).output &&
-                   te::is_strictly_inlinable(*s.state.stage(id).op);
+  const bool can = is_computed(s, id) && !s.state.stage(id).output && is_inlinable(s, id);
   return can ? Applies::kOnly : Applies::kNo;
 }
 

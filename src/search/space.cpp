@@ -10,6 +10,7 @@ namespace {
 constexpr SpaceRow kSpaces[] = {
     {"sketch", "structures by Ansor's rules, filled in at random", make_sketch_space},
     {"template", "the hand-written schedule that fits, with its knobs", make_template_space},
+    {"joint", "both: the template's programs and those of the sketches", make_joint_space},
 };
 
 }  // namespace

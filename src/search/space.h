@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be tried for a task. A space draws whole programs, changes one decision of a program, and joins two.
-// Rows of one table: "sketch" (Ansor's rules and annotation), "template" (the knobs of the core's templates).
+// Rows of one table: "sketch" (Ansor's rules and annotation), "template" (the knobs of the core's templates),
+// "joint" (both).
 #pragma once
 
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "schedule/bounds.h"
 #include "support/rng.h"
@@ -30,6 +32,8 @@ class Space {
   virtual ~Space() = default;
   virtual std::string_view name() const = 0;
   virtual size_t sketches() const = 0;
+  // To be tried before any other: what is known to be good without a search.
+  virtual std::vector<Candidate> first() const { return {}; }
   // Illegal: this draw led nowhere; draw again.
   virtual Result<Candidate> sample(Rng& rng) const = 0;
   virtual Result<Candidate> mutate(const Candidate& c, Rng& rng) const = 0;

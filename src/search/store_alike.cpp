@@ -36,12 +36,6 @@ void store_like(Sketch& s, StageId stage, const layout::Layout& like) {
   s = std::move(tried);
 }
 
-const te::ComputeOp* definition(const Sketch& s, StageId stage) {
-  const te::ComputeDag& dag = s.state.dag();
-  const size_t at = static_cast<size_t>(stage);
-  return at < dag.inputs.size() ? nullptr : dag.ops[at - dag.inputs.size()].get();
-}
-
 // The stage whose layout fits `stage`: its only reader, or the tensor it copies with an offset; -1 if there is none.
 StageId like_which(const Sketch& s, StageId stage) {
   const te::ComputeOp* op = definition(s, stage);

@@ -17,7 +17,8 @@ class TemplateSpace : public Space {
     const templates::Choice rule = templates::choose(initial_, edges_);
     family_ = rule.name;
     for (const auto& [knob, most] : rule.plan.free) knobs_.push_back({knob, most});
-    start_ = rule.plan.knobs;
+    for (const Knob& k : knobs_) start_[k.name] = rule.plan.knobs.at(k.name);
+    default_ = rule.trace;
   }
 
   std::string_view name() const override { return "template"; }
@@ -26,6 +27,13 @@ class TemplateSpace : public Space {
     size_t n = 1;
     for (const Knob& k : knobs_) n *= static_cast<size_t>(k.most);
     return n;
+  }
+
+  std::vector<Candidate> first() const override {
+    auto c = replay_candidate(task_, default_);
+    if (!c) return {};
+    c.value().sketch = number_of(start_);
+    return {std::move(c.value())};
   }
 
   // The family's own rule now and then: a good place to start from.
@@ -104,7 +112,8 @@ class TemplateSpace : public Space {
   task::Task task_;
   schedule::State initial_;
   templates::Edges edges_;
-  templates::Knobs start_;
+  templates::Knobs start_;  // the free ones
+  schedule::Trace default_;
   std::string_view family_;
   std::vector<Knob> knobs_;
 };
