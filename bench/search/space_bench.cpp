@@ -23,13 +23,14 @@
 namespace tenon::search {
 namespace {
 
-constexpr size_t kCandidates = 2048;
 constexpr size_t kProposals = 64;
 
 struct Options {
   std::string filter;  // a part of "space dag"
   std::vector<int> threads{1, 2};
-  int repeats = 3;  // of each stage; the best counts
+  std::string stage;         // only this one
+  int repeats = 3;           // of each stage; the best counts
+  size_t candidates = 2048;  // of each stage; the population of evolution
 };
 
 task::Task make(const std::function<te::Tensor(te::Builder&)>& build) {
@@ -119,7 +120,7 @@ class Bench {
   Bench(const task::Task& t, const Space& space, const Options& o, int threads)
       : task_(t), space_(space), options_(o), threads_(threads) {
     Rng rng(1);
-    all_ = sample_many(space_, kCandidates, rng, threads_);
+    all_ = sample_many(space_, options_.candidates, rng, threads_);
     TENON_CHECK(!all_.empty()) << "no sample is valid";
     model_ = cost::make_model("xgb", 1, threads_);
     std::vector<cost::Sample> samples;
@@ -150,7 +151,7 @@ class Bench {
   // Of as many calls as there are candidates, those that gave one.
   size_t each(const std::function<bool(const Candidate&, Rng&)>& fn) {
     std::atomic<size_t> ok{0};
-    for_each_parallel(kCandidates, threads_, [&](size_t i) {
+    for_each_parallel(options_.candidates, threads_, [&](size_t i) {
       Rng own(i);
       if (fn(all_[i % all_.size()], own)) ++ok;
     });
@@ -159,7 +160,7 @@ class Bench {
 
   size_t sample() {
     Rng rng(1);
-    return sample_many(space_, kCandidates, rng, threads_).size();
+    return sample_many(space_, options_.candidates, rng, threads_).size();
   }
   size_t mutate() {
     return each([&](const Candidate& c, Rng& own) { return bool(space_.mutate(c, own)); });
@@ -173,22 +174,26 @@ class Bench {
     return each([&](const Candidate& c, Rng&) {
       const auto s = schedule::replay(initial, c.trace);
       if (!s) return false;
-      const auto b = schedule::infer_bounds(*s);
+      const auto b = schedule::infer_bounds(*s, -1, schedule::BoundsFor::kSearch);
       return b && schedule::check_program(*s, *b);
     });
   }
   size_t features() {
-    features_.assign(kCandidates, {});
-    for_each_parallel(kCandidates, threads_, [&](size_t i) {
+    features_.assign(options_.candidates, {});
+    for_each_parallel(options_.candidates, threads_, [&](size_t i) {
       const Candidate& c = all_[i % all_.size()];
       features_[i] = cost::extract(c.state, *c.bounds);
     });
-    return kCandidates;
+    return options_.candidates;
   }
-  size_t predict() { return model_->predict(features_).size(); }
+  size_t predict() {
+    if (features_.empty()) features();
+    return model_->predict(features_).size();
+  }
   size_t propose() {
     StrategyOptions o;
     o.threads = threads_;
+    o.population = options_.candidates;
     const CountingModel model(*model_);
     Rng rng(1);
     (void)make_strategy("evolution", space_, o)->propose(kProposals, model, rng);
@@ -217,6 +222,7 @@ void run(const Dag& dag, const std::string& space_name, const Options& o, Slowes
     fmt::print("{:<34}{:<9}{:>7}", dag.name, space_name, threads);
     Rate last;
     for (const Bench::Stage& s : Bench::stages()) {
+      if (!o.stage.empty() && o.stage != s.name) continue;
       last = bench.time(s);
       fmt::print("{:>10.0f}", last.per_s);
       std::fflush(stdout);
@@ -234,10 +240,12 @@ void run_all(const Options& o) {
       "candidates/s, best of {}; the last column is processor time per candidate of propose\n",
       o.repeats);
   fmt::print("{:<34}{:<9}{:>7}", "dag", "space", "threads");
-  for (const Bench::Stage& s : Bench::stages()) fmt::print("{:>10}", s.name);
+  for (const Bench::Stage& s : Bench::stages()) {
+    if (o.stage.empty() || o.stage == s.name) fmt::print("{:>10}", s.name);
+  }
   fmt::print("{:>11}\n", "each");
   Slowest slowest;
-  for (const char* space : {"sketch", "template"}) {
+  for (const char* space : {"sketch", "template", "joint"}) {
     for (const Dag& d : kDags) {
       if (fmt::format("{} {}", space, d.name).find(o.filter) == std::string::npos) continue;
       run(d, space, o, slowest);
@@ -254,12 +262,18 @@ Options parse(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg == "--filter" && i + 1 < argc) {
       o.filter = argv[++i];
+    } else if (arg == "--stage" && i + 1 < argc) {
+      o.stage = argv[++i];
+    } else if (arg == "--candidates" && i + 1 < argc) {
+      o.candidates = static_cast<size_t>(std::max(1, std::atoi(argv[++i])));
     } else if (arg == "--repeat" && i + 1 < argc) {
       o.repeats = std::max(1, std::atoi(argv[++i]));
     } else if (arg == "--threads" && i + 1 < argc) {
       o.threads = {std::max(1, std::atoi(argv[++i]))};
     } else {
-      throw UserError("usage: space_bench [--filter TEXT] [--repeat N] [--threads N]");
+      throw UserError(
+          "usage: space_bench [--filter TEXT] [--stage NAME] [--threads N] [--repeat N] "
+          "[--candidates N]");
     }
   }
   return o;

@@ -254,7 +254,7 @@ Features extract(const schedule::State& s, const schedule::Bounds& b) {
 }
 
 Result<Features> extract(const schedule::State& s) {
-  const auto bounds = schedule::infer_bounds(s);
+  const auto bounds = schedule::infer_bounds(s, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
   return extract(s, *bounds);
 }

@@ -122,8 +122,8 @@ void guard_splits(const Stage& st, StageBounds& sb) {
   }
 }
 
-// Extents, variables and values of all loops, from the extents of the axes.
-void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges) {
+// Extents, variables and values of all loops, from the extents of the axes. Variables that are there already stay.
+void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges, BoundsFor purpose) {
   sb.extents.assign(st.loops.size(), 1);
   for (size_t d = 0; d < sb.axes.size(); ++d) sb.extents[d] = sb.axes[d].extent;
   for (size_t d = 0; d < st.op->reduce_axes.size(); ++d) {
@@ -131,15 +131,22 @@ void fill_loops(const Stage& st, StageBounds& sb, arith::Ranges& ranges) {
   }
   pass_down_extents(st, sb);
   sb.vars.resize(st.loops.size());
-  sb.values.resize(st.loops.size());
+  sb.values.assign(st.loops.size(), ir::Expr());
   for (const LoopId l : st.leaves) {
     const size_t i = static_cast<size_t>(l);
-    sb.vars[i] = ir::Var(st.loop_name(l));
+    if (!sb.vars[i].defined()) {
+      sb.vars[i] = ir::Var(purpose == BoundsFor::kProgram ? st.loop_name(l) : std::string());
+      ranges.bind(sb.vars[i], {0, sb.extents[i] - 1});
+    }
     sb.values[i] = sb.vars[i];
-    ranges.bind(sb.vars[i], {0, sb.extents[i] - 1});
   }
   complete_values(st, sb, ranges, sb.values);
-  guard_splits(st, sb);
+  if (purpose == BoundsFor::kProgram) guard_splits(st, sb);
+}
+
+void take_whole_axes(const Stage& st, StageBounds& sb) {
+  sb.axes.clear();
+  for (const te::Axis& a : st.op->axes) sb.axes.push_back({ir::Expr(0), a.extent});
 }
 
 // Guards that keep an attached stage inside its tensor, and inside a part that is one shorter.
@@ -185,12 +192,12 @@ ir::VarMap axis_values(const Stage& st, const StageBounds& sb,
 
 StageBounds whole_bounds(const Stage& st, arith::Ranges& ranges) {
   StageBounds sb;
-  for (const te::Axis& a : st.op->axes) sb.axes.push_back({ir::Expr(0), a.extent});
-  fill_loops(st, sb, ranges);
+  take_whole_axes(st, sb);
+  fill_loops(st, sb, ranges, BoundsFor::kProgram);
   return sb;
 }
 
-Result<Bounds> infer_bounds(const State& s, StageId until) {
+Result<Bounds> infer_bounds(const State& s, StageId until, BoundsFor purpose) {
   Bounds b;
   b.stages.resize(s.size());
   for (auto it = s.order().rbegin(); it != s.order().rend(); ++it) {
@@ -204,13 +211,25 @@ Result<Bounds> infer_bounds(const State& s, StageId until) {
       sb.axes = std::move(region.value().axes);
       shorts = std::move(region.value().shorts);
     } else {
-      for (const te::Axis& a : st.op->axes) sb.axes.push_back({ir::Expr(0), a.extent});
+      take_whole_axes(st, sb);
     }
-    fill_loops(st, sb, b.ranges);
-    guard_axes(st, sb, shorts, b.ranges);
+    fill_loops(st, sb, b.ranges, purpose);
+    if (purpose == BoundsFor::kProgram) guard_axes(st, sb, shorts, b.ranges);
     if (st.id == until) break;
   }
   return b;
+}
+
+void refill_bounds(const State& s, Bounds& b) {
+  b.stages.resize(s.size());
+  for (const StageId id : s.order()) {
+    const Stage& st = s.stage(id);
+    if (st.is_input() || st.place == Place::kInlined) continue;
+    StageBounds& sb = b.stages[static_cast<size_t>(id)];
+    if (sb.vars.size() == st.loops.size()) continue;
+    if (sb.vars.empty()) take_whole_axes(st, sb);
+    fill_loops(st, sb, b.ranges, BoundsFor::kSearch);
+  }
 }
 
 }  // namespace tenon::schedule

@@ -38,8 +38,18 @@ struct Bounds {
   arith::Ranges ranges;             // of every loop variable
 };
 
+enum class BoundsFor : uint8_t {
+  kProgram,  // everything
+  kSearch,   // extents, values and boxes only: variables have no names, and guards are left out
+};
+
 // From the outputs backwards, all stages or those down to `until` in the order.
-Result<Bounds> infer_bounds(const State& s, StageId until = -1);
+Result<Bounds> infer_bounds(const State& s, StageId until = -1,
+                            BoundsFor purpose = BoundsFor::kProgram);
+
+// Brings bounds of kSearch up to date after loops were split, fused or reordered inside everything that is attached to
+// their stage, and after stages were added at the root: no box changes, and loops that remain keep their variables.
+void refill_bounds(const State& s, Bounds& b);
 
 // What each axis of the stage's op stands for, given the values of its loops.
 ir::VarMap axis_values(const Stage& st, const StageBounds& sb, const std::vector<ir::Expr>& values);

@@ -2,7 +2,7 @@
 #include "schedule/region.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <optional>
 
 #include "arith/linear.h"
 #include "arith/simplify.h"
@@ -14,16 +14,46 @@ namespace tenon::schedule {
 
 namespace {
 
-using VarSet = std::unordered_set<const ir::VarNode*>;
+// A few dozen at most: looking at all of them is cheaper than hashing.
+class VarSet {
+ public:
+  void insert(const ir::VarNode* v) { vars_.push_back(v); }
+  bool contains(const ir::VarNode* v) const {
+    return std::find(vars_.begin(), vars_.end(), v) != vars_.end();
+  }
+
+ private:
+  std::vector<const ir::VarNode*> vars_;
+};
 
 bool uses_any(const ir::Expr& e, const VarSet& vars) {
-  if (const auto* v = e.as<ir::VarNode>()) return vars.count(v) > 0;
+  if (const auto* v = e.as<ir::VarNode>()) return vars.contains(v);
   bool found = false;
   ir::for_each_child(e, [&](const ir::Expr& c) { found = found || uses_any(c, vars); });
   return found;
 }
 
 bool is_outer_only(const ir::Expr& e, const VarSet& inner) { return !uses_any(e, inner); }
+
+// A variable occurs in two atoms, so that simplification might join them: (f // 3)*3 + f % 3.
+bool may_join(const arith::Linear& form) {
+  const auto is_variable = [](const auto& term) {
+    return term.first.template as<ir::VarNode>() != nullptr;
+  };
+  for (const auto& a : form.terms) {
+    if (is_variable(a)) continue;
+    for (const auto& b : form.terms) {
+      if (&a == &b) continue;
+      bool shared = false;
+      ir::visit(a.first, [&](const ir::Expr& e) {
+        const auto* v = e.as<ir::VarNode>();
+        shared = shared || (v != nullptr && ir::uses_var(b.first, v));
+      });
+      if (shared) return true;
+    }
+  }
+  return false;
+}
 
 class RegionBuilder {
  public:
@@ -35,12 +65,12 @@ class RegionBuilder {
     for (const StageId r : readers) {
       const Stage& reader = s_.stage(r);
       values_ = values_of(reader);
-      const ir::VarMap axes = axis_values(reader, b_.stages[static_cast<size_t>(r)], values_);
+      take_axes(reader);
       Result<void> result;
       ir::visit(reader.op->body, [&](const ir::Expr& e) {
         const auto* l = e.as<ir::Load>();
         if (l == nullptr || !l->buffer.same_as(st_.buffer) || !result) return;
-        result = add_read(*l, axes);
+        result = add_read(*l, reader);
       });
       if (!result) return result.illegal();
     }
@@ -91,10 +121,10 @@ class RegionBuilder {
     }
     const auto is_inner = [&](LoopId l) {
       const auto* v = values[static_cast<size_t>(l)].as<ir::VarNode>();
-      return v != nullptr && inner_.count(v) > 0;
+      return v != nullptr && inner_.contains(v);
     };
     const auto stand_for_itself = [&](LoopId l) {
-      const ir::Var v(reader.loop_name(l));
+      const ir::Var v{std::string()};  // never seen outside
       b_.ranges.bind(v, {0, rb.extents[static_cast<size_t>(l)] - 1});
       inner_.insert(v.node());
       values[static_cast<size_t>(l)] = v;
@@ -110,12 +140,54 @@ class RegionBuilder {
     return values;
   }
 
-  Result<void> add_read(const ir::Load& read, const ir::VarMap& axes) {
+  // What the axes of a reader stand for, as linear forms.
+  void take_axes(const Stage& reader) {
+    const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
+    const size_t rank = reader.op->axes.size();
+    axes_.clear();
+    const auto add = [&](const te::Axis& a, arith::Linear form) {
+      std::erase_if(form.terms, [&](const auto& term) {
+        const auto* v = term.first.template as<ir::VarNode>();
+        const arith::Interval r = v == nullptr ? arith::Interval{} : b_.ranges.of(v);
+        if (r.is_point()) form.constant += term.second * r.lo;
+        return r.is_point();
+      });
+      axes_.push_back({a.var.node(), std::move(form)});
+    };
+    for (size_t d = 0; d < rank; ++d) {
+      const arith::Linear value = arith::to_linear(values_[d]);
+      const ir::Expr& min = rb.axes[d].min;
+      add(reader.op->axes[d], ir::is_const(min, 0) ? value : arith::to_linear(min) + value);
+    }
+    for (size_t d = 0; d < reader.op->reduce_axes.size(); ++d) {
+      add(reader.op->reduce_axes[d], arith::to_linear(values_[rank + d]));
+    }
+  }
+
+  // An index over the reader's axes as a form over its loops.
+  arith::Linear form_of(const ir::Expr& index, const Stage& reader) {
+    if (auto sum = sum_of_axes(index); sum && !may_join(*sum)) return std::move(*sum);
+    const ir::VarMap map = axis_values(reader, b_.stages[static_cast<size_t>(reader.id)], values_);
+    return arith::to_linear(arith::simplify(ir::substitute(index, map), b_.ranges));
+  }
+
+  std::optional<arith::Linear> sum_of_axes(const ir::Expr& index) const {
+    const arith::Linear over_axes = arith::to_linear(index);
+    arith::Linear out;
+    out.constant = over_axes.constant;
+    for (const auto& [atom, k] : over_axes.terms) {
+      const auto at = std::find_if(axes_.begin(), axes_.end(),
+                                   [&](const AxisForm& a) { return a.axis == atom.get(); });
+      if (at == axes_.end() || !arith::add_scaled(out, at->form, k)) return std::nullopt;
+    }
+    return out;
+  }
+
+  Result<void> add_read(const ir::Load& read, const Stage& reader) {
     std::vector<AxisBounds> box;
     std::vector<arith::Linear> forms;
     for (size_t d = 0; d < read.indices.size(); ++d) {
-      const ir::Expr index = arith::simplify(ir::substitute(read.indices[d], axes), b_.ranges);
-      forms.push_back(arith::to_linear(index));
+      forms.push_back(form_of(read.indices[d], reader));
       auto one = relax(forms.back(), st_.op->axes[d].extent);
       if (!one) return one.illegal();
       box.push_back(*one);
@@ -147,7 +219,7 @@ class RegionBuilder {
   bool mixes(const ir::Expr& atom) const {
     bool outer = false;
     ir::visit(atom, [&](const ir::Expr& e) {
-      if (const auto* v = e.as<ir::VarNode>()) outer = outer || inner_.count(v) == 0;
+      if (const auto* v = e.as<ir::VarNode>()) outer = outer || !inner_.contains(v);
     });
     return outer;
   }
@@ -194,7 +266,7 @@ class RegionBuilder {
       const int64_t rem = rb.extents[static_cast<size_t>(r.one)] % n;
       const auto* part = values_[static_cast<size_t>(r.many[1])].as<ir::VarNode>();
       const ir::Expr outer = rb.values[static_cast<size_t>(r.many[0])];
-      if (rem == 0 || part == nullptr || inner_.count(part) == 0 || uses_any(outer, inner_)) {
+      if (rem == 0 || part == nullptr || !inner_.contains(part) || uses_any(outer, inner_)) {
         continue;
       }
       for (size_t d = 0; d < region_.axes.size(); ++d) {
@@ -218,8 +290,14 @@ class RegionBuilder {
   const State& s_;
   Bounds& b_;
   const Stage& st_;
+  struct AxisForm {
+    const ir::VarNode* axis;
+    arith::Linear form;
+  };
+
   VarSet inner_;
   std::vector<ir::Expr> values_;  // of the reader looked at last
+  std::vector<AxisForm> axes_;    // of that reader
   Region region_;
   std::vector<std::vector<arith::Linear>> forms_;
 };

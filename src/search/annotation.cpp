@@ -64,12 +64,11 @@ class Annotator {
     TENON_TRY(mark_loops());
     for (const TiledStage& t : sketch_.tiled) store_operands(t);
     if (refused_) return *refused_;
-    auto bounds = schedule::infer_bounds(state_);
-    if (!bounds) return bounds.illegal();
-    TENON_TRY(schedule::check_program(state_, *bounds));
+    schedule::refill_bounds(state_, bounds_);
+    TENON_TRY(schedule::check_program(state_, bounds_));
     const uint64_t hash = schedule::hash(trace_);
     return Candidate{std::move(trace_), std::move(state_), -1, hash,
-                     std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
+                     std::make_shared<const schedule::Bounds>(std::move(bounds_))};
   }
 
  private:
@@ -264,12 +263,13 @@ class Annotator {
   // ---- unrolled and vectorised loops --------------------------------------------------------------
 
   Result<void> mark_loops() {
-    const auto bounds = schedule::infer_bounds(state_);
+    auto bounds = schedule::infer_bounds(state_, -1, schedule::BoundsFor::kSearch);
     if (!bounds) return bounds.illegal();
+    bounds_ = std::move(bounds.value());
     for (const StageId id : order_) {
       if (!is_computed(id)) continue;
       if (state_.stage(id).op->is_reduction()) limit_unrolling(id);
-      const auto& extents = bounds->stages[static_cast<size_t>(id)].extents;
+      const auto& extents = bounds_.stages[static_cast<size_t>(id)].extents;
       const TiledStage* inside = guest(id);
       if (tiled(id) != nullptr) {
         mark_tile(*tiled(id), extents);
@@ -424,6 +424,7 @@ class Annotator {
   schedule::Trace trace_;
   size_t fixed_steps_;
   std::vector<StageId> order_;
+  schedule::Bounds bounds_;  // before loops are cut into lanes, then up to date
   std::optional<Illegal> refused_;
 };
 

@@ -6,36 +6,32 @@
 
 #include "search/scoring.h"
 #include "search/strategies.h"
-#include "support/parallel.h"
 
 namespace tenon::search {
 namespace {
 
-struct Scored {
-  Candidate candidate;
-  float score;
-};
-
 // Better first; equal scores by hash, so that the order never depends on where a candidate stood.
-bool better(const Scored& a, const Scored& b) {
-  return a.score != b.score ? a.score > b.score : a.candidate.hash < b.candidate.hash;
+bool better(const Member& a, const Member& b) {
+  return *a.score != *b.score ? *a.score > *b.score : a.candidate->hash < b.candidate->hash;
 }
 
 class Evolution : public Strategy {
  public:
-  Evolution(const Space& space, const StrategyOptions& options)
-      : space_(space), options_(options), first_(space.first()) {}
+  Evolution(const Space& space, const StrategyOptions& options) : space_(space), options_(options) {
+    for (Candidate& c : space.first()) first_.push_back(look_at(std::move(c)));
+  }
 
   std::vector<Candidate> propose(size_t n, const cost::CostModel& model, Rng& rng) override {
-    std::vector<Candidate> population = first_population(rng);
-    const std::vector<Candidate> random = population;
+    std::vector<Member> population = first_population(rng);
+    std::vector<CandidateRef> random;
+    for (const Member& m : population) random.push_back(m.candidate);
     population.insert(population.begin(), first_.begin(), first_.end());
-    std::vector<Scored> best;
+    std::vector<Member> best;
     for (int g = 0; !population.empty(); ++g) {
-      const auto scores = score(population, model, options_.threads);
-      keep_best(population, scores, 2 * n, best);
+      score(population, model);
+      keep_best(population, 2 * n, best);
       if (g == options_.generations) break;
-      population = next_generation(population, scores, rng);
+      population = next_generation(population, rng);
     }
     return pick(n, best, random, rng);
   }
@@ -43,10 +39,11 @@ class Evolution : public Strategy {
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) {
       proposed_.insert(t.candidate.hash);
-      if (std::isfinite(t.seconds)) measured_.push_back({t.candidate, t.seconds});
+      if (std::isfinite(t.seconds)) measured_.push_back({look_at(t.candidate), t.seconds});
     }
-    std::sort(measured_.begin(), measured_.end(), [](const Tried& a, const Tried& b) {
-      return a.seconds != b.seconds ? a.seconds < b.seconds : a.candidate.hash < b.candidate.hash;
+    std::sort(measured_.begin(), measured_.end(), [](const Measured& a, const Measured& b) {
+      return a.seconds != b.seconds ? a.seconds < b.seconds
+                                    : a.member.candidate->hash < b.member.candidate->hash;
     });
     const auto most =
         static_cast<size_t>(options_.measured_share * static_cast<double>(options_.population));
@@ -56,21 +53,29 @@ class Evolution : public Strategy {
   }
 
  private:
-  std::vector<Candidate> first_population(Rng& rng) const {
-    std::vector<Candidate> p =
-        sample_many(space_, options_.population - measured_.size(), rng, options_.threads);
-    for (const Tried& t : measured_) p.push_back(t.candidate);
+  struct Measured {
+    Member member;
+    double seconds;
+  };
+
+  std::vector<Member> first_population(Rng& rng) const {
+    std::vector<Member> p = make_members(
+        options_.population - measured_.size(), rng, options_.threads, [&](size_t, Rng& own) {
+          auto c = sample_valid(space_, own);
+          return c ? std::optional(look_at(std::move(*c))) : std::nullopt;
+        });
+    for (const Measured& m : measured_) p.push_back(m.member);
     return p;
   }
 
-  void keep_best(const std::vector<Candidate>& population,
-                 const std::vector<std::optional<float>>& scores, size_t most,
-                 std::vector<Scored>& best) const {
-    Seen seen = proposed_;
-    for (const Scored& s : best) seen.insert(s.candidate.hash);
-    for (size_t i = 0; i < population.size(); ++i) {
-      if (!scores[i] || !seen.insert(population[i].hash).second) continue;
-      best.push_back({population[i], *scores[i]});
+  void keep_best(const std::vector<Member>& population, size_t most,
+                 std::vector<Member>& best) const {
+    Seen seen;
+    for (const Member& m : best) seen.insert(m.candidate->hash);
+    for (const Member& m : population) {
+      const uint64_t hash = m.candidate->hash;
+      if (!m.score || proposed_.contains(hash) || !seen.insert(hash).second) continue;
+      best.push_back(m);
     }
     std::sort(best.begin(), best.end(), better);
     if (best.size() > most) {
@@ -79,69 +84,66 @@ class Evolution : public Strategy {
   }
 
   // Parents are drawn in proportion to their scores, all alike when none is above zero.
-  std::vector<Candidate> next_generation(const std::vector<Candidate>& population,
-                                         const std::vector<std::optional<float>>& scores,
-                                         Rng& rng) const {
+  std::vector<Member> next_generation(const std::vector<Member>& population, Rng& rng) const {
     std::vector<double> sums;
     double total = 0;
-    for (const auto& s : scores) {
-      total += s && *s > 0 ? static_cast<double>(*s) : 0;
+    for (const Member& m : population) {
+      total += m.score && *m.score > 0 ? static_cast<double>(*m.score) : 0;
       sums.push_back(total);
     }
-    const auto parent = [&](Rng& own) -> const Candidate& {
+    const auto parent = [&](Rng& own) -> const Member& {
       if (total <= 0) return own.pick(population);
       const auto at = std::upper_bound(sums.begin(), sums.end(), own.unit() * total);
       return population[std::min(static_cast<size_t>(at - sums.begin()), population.size() - 1)];
     };
-    std::vector<uint64_t> seeds(options_.population);
-    for (uint64_t& s : seeds) s = rng.next();
-    std::vector<std::optional<Candidate>> children(seeds.size());
-    for_each_parallel(seeds.size(), options_.threads, [&](size_t i) {
-      Rng own(seeds[i]);
-      children[i] = child(parent, own);
-    });
-    std::vector<Candidate> out;
-    for (auto& c : children) {
-      if (c) out.push_back(std::move(*c));
-    }
-    return out;
+    return make_members(options_.population, rng, options_.threads,
+                        [&](size_t, Rng& own) { return child(parent, own); });
   }
 
   // A refused change is tried again from other parents a few times.
   template <class Parent>
-  std::optional<Candidate> child(const Parent& parent, Rng& rng) const {
+  std::optional<Member> child(const Parent& parent, Rng& rng) const {
     constexpr int kTries = 5;
     for (int t = 0; t < kTries; ++t) {
       const double draw = rng.unit();
       if (draw >= options_.mutation + options_.crossover) return parent(rng);
-      const Candidate& a = parent(rng);
-      auto c = draw < options_.mutation ? space_.mutate(a, rng) : space_.cross(a, parent(rng), rng);
-      if (c) return std::move(c.value());
+      const Candidate& a = *parent(rng).candidate;
+      auto c = draw < options_.mutation ? space_.mutate(a, rng)
+                                        : space_.cross(a, *parent(rng).candidate, rng);
+      if (c) return look_at(std::move(c.value()));
     }
     return std::nullopt;
   }
 
-  std::vector<Candidate> pick(size_t n, const std::vector<Scored>& best,
-                              const std::vector<Candidate>& random, Rng& rng) {
+  // With its state again.
+  Candidate whole(const Candidate& c) const {
+    auto again = space_.adopt(c.trace);
+    TENON_CHECK(bool(again)) << "a candidate does not replay";
+    again.value().sketch = c.sketch;
+    return std::move(again.value());
+  }
+
+  std::vector<Candidate> pick(size_t n, const std::vector<Member>& best,
+                              const std::vector<CandidateRef>& random, Rng& rng) {
     const auto at_random = static_cast<size_t>(options_.random_share * static_cast<double>(n));
     std::vector<Candidate> out;
     const auto take = [&](const Candidate& c) {
-      if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(c);
+      if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(whole(c));
     };
-    for (const Candidate& c : first_) take(c);
-    for (const Scored& s : best) {
+    for (const Member& m : first_) take(*m.candidate);
+    for (const Member& m : best) {
       if (out.size() + at_random >= n) break;
-      take(s.candidate);
+      take(*m.candidate);
     }
-    for (size_t t = 0; t < 4 * at_random && !random.empty(); ++t) take(rng.pick(random));
-    for (const Scored& s : best) take(s.candidate);
+    for (size_t t = 0; t < 4 * at_random && !random.empty(); ++t) take(*rng.pick(random));
+    for (const Member& m : best) take(*m.candidate);
     return out;
   }
 
   const Space& space_;
   StrategyOptions options_;
-  std::vector<Candidate> first_;
-  std::vector<Tried> measured_;  // fastest first
+  std::vector<Member> first_;
+  std::vector<Measured> measured_;  // fastest first
   Seen proposed_;
 };
 

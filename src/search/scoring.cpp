@@ -6,51 +6,76 @@
 namespace tenon::search {
 namespace {
 
-constexpr size_t kDrawsPerSample = 8;
+constexpr int kDrawsPerSample = 8;
 
-}  // namespace
-
-std::vector<std::optional<float>> score(const std::vector<Candidate>& candidates,
-                                        const cost::CostModel& model, int threads) {
-  std::vector<std::optional<cost::Features>> features(candidates.size());
-  for_each_parallel(candidates.size(), threads, [&](size_t i) {
-    const Candidate& c = candidates[i];
-    if (c.bounds != nullptr) {
-      features[i] = cost::extract(c.state, *c.bounds);
-      return;
-    }
-    auto f = cost::extract(c.state);
-    if (f) features[i] = std::move(f.value());
+// fn(i, rng) into slot i, for all i.
+template <class T>
+std::vector<std::optional<T>> draw_all(size_t n, Rng& rng, int threads,
+                                       FunctionRef<std::optional<T>(size_t, Rng&)> fn) {
+  std::vector<uint64_t> seeds(n);
+  for (uint64_t& s : seeds) s = rng.next();
+  std::vector<std::optional<T>> drawn(n);
+  for_each_parallel(n, threads, [&](size_t i) {
+    Rng own(seeds[i]);
+    drawn[i] = fn(i, own);
   });
-  std::vector<cost::Features> known;
-  std::vector<size_t> which;
-  for (size_t i = 0; i < features.size(); ++i) {
-    if (!features[i]) continue;
-    known.push_back(std::move(*features[i]));
-    which.push_back(i);
+  return drawn;
+}
+
+template <class T>
+std::vector<T> those_there(std::vector<std::optional<T>> all) {
+  std::vector<T> out;
+  out.reserve(all.size());
+  for (auto& one : all) {
+    if (one) out.push_back(std::move(*one));
   }
-  std::vector<std::optional<float>> out(candidates.size());
-  const std::vector<float> predicted = model.predict(known);
-  for (size_t i = 0; i < which.size(); ++i) out[which[i]] = predicted[i];
   return out;
 }
 
-std::vector<Candidate> sample_many(const Space& space, size_t n, Rng& rng, int threads) {
-  std::vector<uint64_t> seeds(n);
-  for (uint64_t& s : seeds) s = rng.next();
-  std::vector<std::optional<Candidate>> drawn(n);
-  for_each_parallel(n, threads, [&](size_t i) {
-    Rng own(seeds[i]);
-    for (size_t t = 0; t < kDrawsPerSample && !drawn[i]; ++t) {
-      auto c = space.sample(own);
-      if (c) drawn[i] = std::move(c.value());
-    }
-  });
-  std::vector<Candidate> out;
-  for (auto& c : drawn) {
-    if (c) out.push_back(std::move(*c));
+}  // namespace
+
+Member look_at(Candidate c) {
+  Member m;
+  if (c.bounds != nullptr) {
+    m.features = cost::extract(c.state, *c.bounds);
+  } else if (auto f = cost::extract(c.state)) {
+    m.features = std::move(f.value());
   }
-  return out;
+  c.bounds = nullptr;
+  { const schedule::State gone = std::move(c.state); }
+  m.candidate = std::make_shared<const Candidate>(std::move(c));
+  return m;
+}
+
+std::vector<Member> make_members(size_t n, Rng& rng, int threads,
+                                 FunctionRef<std::optional<Member>(size_t, Rng&)> fn) {
+  return those_there(draw_all<Member>(n, rng, threads, fn));
+}
+
+void score(std::vector<Member>& members, const cost::CostModel& model) {
+  std::vector<cost::Features> batch;
+  std::vector<size_t> which;
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i].score || members[i].features.rows() == 0) continue;
+    batch.push_back(std::move(members[i].features));
+    which.push_back(i);
+    members[i].features = {};
+  }
+  const std::vector<float> predicted = model.predict(batch);
+  for (size_t i = 0; i < which.size(); ++i) members[which[i]].score = predicted[i];
+}
+
+std::optional<Candidate> sample_valid(const Space& space, Rng& rng) {
+  for (int t = 0; t < kDrawsPerSample; ++t) {
+    auto c = space.sample(rng);
+    if (c) return std::move(c.value());
+  }
+  return std::nullopt;
+}
+
+std::vector<Candidate> sample_many(const Space& space, size_t n, Rng& rng, int threads) {
+  return those_there(draw_all<Candidate>(
+      n, rng, threads, [&](size_t, Rng& own) { return sample_valid(space, own); }));
 }
 
 }  // namespace tenon::search

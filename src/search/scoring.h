@@ -1,22 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strategies share: predicting many candidates, and remembering what was proposed.
+// What strategies share: looking at many candidates on several threads, and remembering what was proposed. The number
+// of threads changes nothing: each draw has a generator of its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <unordered_set>
 #include <vector>
 
 #include "cost/model.h"
 #include "search/space.h"
+#include "support/function_ref.h"
 
 namespace tenon::search {
 
-// Predicted worth of each; nothing where features cannot be extracted. On several threads, the same for any number.
-std::vector<std::optional<float>> score(const std::vector<Candidate>& candidates,
-                                        const cost::CostModel& model, int threads);
+using CandidateRef = std::shared_ptr<const Candidate>;
 
-// `n` valid samples, or fewer when draws fail too often. Each draw has a generator of its own, so that the
-// number of threads changes nothing.
+// A candidate that was looked at: its features were extracted by the thread that made it, and its state and bounds are
+// gone, so that a population is small and what one candidate used serves the next. Spaces mutate and cross by traces.
+struct Member {
+  CandidateRef candidate;   // without state
+  cost::Features features;  // empty: none could be extracted, or the score is known
+  std::optional<float> score;
+};
+Member look_at(Candidate c);
+
+// fn(i, rng) for i in 0..n-1, each with a generator seeded from `rng`; those that gave something, in order.
+std::vector<Member> make_members(size_t n, Rng& rng, int threads,
+                                 FunctionRef<std::optional<Member>(size_t, Rng&)> fn);
+
+// Predicted worth of the members that have none, in one batch; their features are gone after.
+void score(std::vector<Member>& members, const cost::CostModel& model);
+
+// A valid sample; nothing when draws fail too often.
+std::optional<Candidate> sample_valid(const Space& space, Rng& rng);
 std::vector<Candidate> sample_many(const Space& space, size_t n, Rng& rng, int threads);
 
 using Seen = std::unordered_set<uint64_t>;  // Candidate::hash

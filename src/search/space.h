@@ -36,6 +36,7 @@ class Space {
   virtual std::vector<Candidate> first() const { return {}; }
   // Illegal: this draw led nowhere; draw again.
   virtual Result<Candidate> sample(Rng& rng) const = 0;
+  // These two look at trace, sketch and hash only.
   virtual Result<Candidate> mutate(const Candidate& c, Rng& rng) const = 0;
   virtual Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const = 0;
   // A program from a record; refused if it does not replay for this task.

@@ -28,8 +28,8 @@ void for_each_tunable(schedule::Step& step, Fn&& fn) {
 
 class Change {
  public:
-  Change(const schedule::State& s, const schedule::Step& step, Rng& rng)
-      : s_(s), step_(step), rng_(rng) {}
+  // `loops`: of the stage that a compute_at names, where the step is one.
+  Change(size_t loops, Rng& rng) : loops_(static_cast<int64_t>(loops)), rng_(rng) {}
 
   void operator()(Tunable, std::vector<int64_t>& factors) {
     const auto i = static_cast<size_t>(rng_.between(0, static_cast<int64_t>(factors.size()) - 1));
@@ -45,19 +45,24 @@ class Change {
   }
   void operator()(Tunable, int64_t& limit) { limit = kUnrollLimits[rng_.between(0, 3)]; }
   void operator()(Tunable, schedule::LoopRef& loop) {
-    const auto* at = std::get_if<schedule::ComputeAt>(&step_);
-    if (at == nullptr || !s_.has(at->at_stage)) return;
-    loop.id = static_cast<schedule::LoopId>(
-        rng_.between(0, static_cast<int64_t>(s_[at->at_stage].loops.size()) - 1));
+    if (loops_ > 0) loop.id = static_cast<schedule::LoopId>(rng_.between(0, loops_ - 1));
   }
   template <class Other>
   void operator()(Tunable, Other&) {}
 
  private:
-  const schedule::State& s_;
-  const schedule::Step& step_;
+  int64_t loops_;
   Rng& rng_;
 };
+
+// Loops that the host of a compute_at has by then; 0 for other steps.
+size_t host_loops(const task::Task& t, const schedule::Trace& trace, size_t step) {
+  const auto* at = std::get_if<schedule::ComputeAt>(&trace[step]);
+  if (at == nullptr) return 0;
+  const schedule::Trace before(trace.begin(), trace.begin() + static_cast<std::ptrdiff_t>(step));
+  const auto state = schedule::replay(schedule::State(t.dag, t.target), before);
+  return state && state->has(at->at_stage) ? (*state)[at->at_stage].loops.size() : 0;
+}
 
 }  // namespace
 
@@ -65,7 +70,7 @@ Result<Candidate> replay_candidate(const task::Task& t, const schedule::Trace& t
   auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
   if (!state) return state.illegal();
   if (!task::keeps_edges(t, *state)) return Illegal{.code = IllegalCode::kBadLayout};
-  auto bounds = schedule::infer_bounds(*state);
+  auto bounds = schedule::infer_bounds(*state, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
   TENON_TRY(schedule::check_program(*state, *bounds));
   return Candidate{trace, std::move(state.value()), -1, schedule::hash(trace),
@@ -81,9 +86,10 @@ Result<Candidate> mutate_trace(const task::Task& t, size_t fixed, const Candidat
     if (any) tunable.push_back(i);
   }
   if (tunable.empty()) return Illegal{.code = IllegalCode::kBadFactor};
-  schedule::Step& step = trace[rng.pick(tunable)];
+  const size_t which = rng.pick(tunable);
+  schedule::Step& step = trace[which];
   const schedule::Step before = step;
-  for_each_tunable(step, Change(c.state, before, rng));
+  for_each_tunable(step, Change(host_loops(t, trace, which), rng));
   if (step == before) return Illegal{.code = IllegalCode::kBadFactor};
   return replay_candidate(t, trace);
 }

@@ -84,7 +84,7 @@ std::string try_plan(const Plan& plan, const schedule::State& initial, const Edg
   if (!state) return schedule::render_illegal(initial, state.illegal());
   choice->edges = layouts_of(*state);
   if (std::string why = misplaced(choice->edges, edges); !why.empty()) return why;
-  const auto bounds = schedule::infer_bounds(*state);
+  const auto bounds = schedule::infer_bounds(*state, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return schedule::render_illegal(*state, bounds.illegal());
   const auto fits = schedule::check_program(*state, *bounds);
   return fits ? "" : schedule::render_illegal(*state, fits.illegal());

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 
+#include "cost/features.h"
 #include "fuzz/random_dag.h"
 #include "fuzz/run_program.h"
 #include "search/tasks.h"
@@ -42,6 +43,10 @@ class SpaceTest : public testing::TestWithParam<Param> {
     const auto again = schedule::replay(initial, c.trace);
     ASSERT_TRUE(bool(again)) << text;
     ASSERT_EQ(schedule::to_string(*again), schedule::to_string(c.state)) << text;
+    const auto bounds = schedule::infer_bounds(*again);
+    ASSERT_TRUE(bounds && c.bounds != nullptr);
+    ASSERT_EQ(cost::extract(*again, *bounds).values, cost::extract(c.state, *c.bounds).values)
+        << text;
     Rng rng(7);
     const auto inputs = fuzz::random_inputs(*task().dag, rng);
     const auto outcome = fuzz::check_program(c.state, inputs, te::evaluate(*task().dag, inputs));

@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kEnough = 32;   // samples that ran; fewer give no model
 constexpr double kGrowth = 1.2;  // retrained when there are this many times the samples
 constexpr int kMaxRounds = 300;
-constexpr size_t kChunk = 1024;    // rows that one thread predicts at a time
+constexpr size_t kChunk = 64;      // candidates that one thread predicts at a time
 constexpr int kPatience = 20;      // rounds without a better fit
 constexpr double kBetter = 0.995;  // of the best error so far
 constexpr double kFitted = 2e-3;   // an error below the noise of any measurement
@@ -82,15 +82,10 @@ class XgbModel : public CostModel {
       }
       return scores;
     }
-    std::vector<float> values;
-    for (const Features& f : candidates) {
-      values.insert(values.end(), f.values.begin(), f.values.end());
-    }
-    const std::vector<float> rows = predict_rows(values);
-    size_t row = 0;
-    for (size_t i = 0; i < scores.size(); ++i) {
-      for (size_t r = 0; r < candidates[i].rows(); ++r) scores[i] += rows[row++];
-    }
+    for_each_parallel((candidates.size() + kChunk - 1) / kChunk, threads_, [&](size_t c) {
+      const size_t first = c * kChunk, n = std::min(kChunk, candidates.size() - first);
+      predict_some(candidates.subspan(first, n), std::span(scores).subspan(first, n));
+    });
     return scores;
   }
 
@@ -181,23 +176,29 @@ class XgbModel : public CostModel {
   // A booster configures itself in its first prediction; after that predicting changes nothing in it.
   void adopt(Booster b) {
     std::vector<float> nothing(kFeatures), score(1);
-    predict_chunk(b.get(), nothing, score);
+    predict_rows(b.get(), nothing, score);
     booster_ = std::move(b);
   }
 
-  std::vector<float> predict_rows(std::span<const float> values) const {
-    std::vector<float> out(values.size() / kFeatures);
-    const size_t chunks = (out.size() + kChunk - 1) / kChunk;
-    for_each_parallel(chunks, threads_, [&](size_t c) {
-      const size_t first = c * kChunk, rows = std::min(kChunk, out.size() - first);
-      predict_chunk(booster_.get(), values.subspan(first * kFeatures, rows * kFeatures),
-                    std::span(out).subspan(first, rows));
-    });
-    return out;
+  void predict_some(std::span<const Features> candidates, std::span<float> scores) const {
+    std::vector<float> values;
+    size_t n = 0;
+    for (const Features& f : candidates) n += f.values.size();
+    values.reserve(n);
+    for (const Features& f : candidates) {
+      values.insert(values.end(), f.values.begin(), f.values.end());
+    }
+    if (values.empty()) return;
+    std::vector<float> rows(values.size() / kFeatures);
+    predict_rows(booster_.get(), values, rows);
+    size_t row = 0;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      for (size_t r = 0; r < candidates[i].rows(); ++r) scores[i] += rows[row++];
+    }
   }
 
   // Results live in memory of the calling thread until its next call.
-  static void predict_chunk(BoosterHandle b, std::span<const float> values, std::span<float> out) {
+  static void predict_rows(BoosterHandle b, std::span<const float> values, std::span<float> out) {
     const std::string array =
         fmt::format(R"({{"data": [{}, true], "shape": [{}, {}], "typestr": "<f4", "version": 3}})",
                     reinterpret_cast<uintptr_t>(values.data()), out.size(), kFeatures);

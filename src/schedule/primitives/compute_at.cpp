@@ -26,7 +26,7 @@ Result<void> ComputeAt::check(const State& s) const {
   State moved = s;
   apply(moved);
   TENON_TRY(check_attachments(moved));
-  const auto bounds = infer_bounds(moved, stage.id);
+  const auto bounds = infer_bounds(moved, stage.id, BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
   return {};
 }
