@@ -88,7 +88,8 @@ std::string default_event(const std::string& task, const task::Measurement& m) {
   return dump({{"event", "default"},
                {"task", task},
                {"s", number(m.median_s)},
-               {"outcome", to_string(m.outcome)}});
+               {"outcome", to_string(m.outcome)},
+               {"trace", m.trace}});
 }
 
 std::string artifact_event(const Model& model, int tuned, double seconds) {
@@ -147,7 +148,8 @@ std::string finals_event(const std::string& task, const TaskResult& result) {
                {"task", task},
                {"default_s", number(result.start_s)},
                {"best_s", number(result.best_s)},
-               {"kept", result.origin == "tuned" ? "tuned" : "default"}});
+               {"kept", result.origin == "tuned" ? "tuned" : "default"},
+               {"trace", schedule::to_json(result.best)}});
 }
 
 std::string network_event(const ModelSummary& m) {

@@ -61,6 +61,16 @@ constexpr CommandRow kCommands[] = {
      "tenon explain out/ --task k3_conv --show trace,summary\n"
      "tenon explain --te examples/conv3x3.te --template --show asm",
      add_explain},
+    {"report", "Show what a tuning run did: one page, Markdown or JSON",
+     "Curves of the best latency over time and trials, every task, where the time went, failures "
+     "with a command to see "
+     "each again, ranking quality, and the winning loop nests beside the defaults. The page is one "
+     "file that needs no "
+     "network.",
+     "tenon report --html report.html\n"
+     "tenon report 3f0c --md\n"
+     "tenon report last --json | jq .models",
+     add_report},
     {"zoo", "List or write well-known architectures with seeded weights",
      "The weights are random but scaled by fan-in, so that values stay in range through the depth. "
      "The same "

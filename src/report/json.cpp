@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "report/words.h"
+
+namespace tenon::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number(const std::optional<double>& v) { return v ? Json(*v) : Json(nullptr); }
+
+Json points(const std::vector<Point>& curve) {
+  Json out = Json::array();
+  for (const Point& p : curve) out.push_back({{"t", p.at_s}, {"trial", p.trial}, {"s", p.s}});
+  return out;
+}
+
+Json network(const std::optional<NetworkResult>& n) {
+  if (!n) return nullptr;
+  return {{"default_s", number(n->default_s)},
+          {"tuned_s", number(n->tuned_s)},
+          {"ratio", number(n->ratio)},
+          {"low", number(n->low)},
+          {"high", number(n->high)},
+          {"difference", n->difference},
+          {"kept", n->kept},
+          {"tuned", n->tuned},
+          {"tasks", n->tasks}};
+}
+
+Json schedule(const ScheduleText& s) {
+  if (s.json.empty()) return nullptr;
+  Json out = {{"trace", s.json}, {"loops", s.loops}};
+  if (!s.problem.empty()) out["problem"] = s.problem;
+  return out;
+}
+
+Json task(const TaskStory& t) {
+  return {{"key", t.key},
+          {"label", t.label},
+          {"shape", t.shape},
+          {"origin", t.origin},
+          {"calls", t.calls},
+          {"flops", t.flops},
+          {"default_s", number(t.default_s)},
+          {"default_outcome", t.default_outcome},
+          {"best_s", number(t.best_s)},
+          {"gain", number(t.gain())},
+          {"kept", t.tuned ? "tuned" : "default"},
+          {"trials", t.trials},
+          {"failed", t.failed},
+          {"curve", points(t.best)},
+          {"default", schedule(t.start)},
+          {"tuned", schedule(t.winner)}};
+}
+
+Json model(const RunStory& run, const ModelStory& m) {
+  return {{"name", m.name},
+          {"directory", m.directory},
+          {"verdict", verdict(run, m).headline},
+          {"default_estimate_s", number(m.default_estimate_s)},
+          {"best_estimate_s", number(m.best_estimate_s())},
+          {"curve", points(m.estimate)},
+          {"network", network(m.network)}};
+}
+
+Json lists(const RunStory& run) {
+  Json models = Json::array();
+  for (const ModelStory& m : run.models) models.push_back(model(run, m));
+  Json tasks = Json::array();
+  for (const TaskStory& t : run.tasks) tasks.push_back(task(t));
+  Json failures = Json::array();
+  for (const Failure& f : run.failures) {
+    failures.push_back({{"outcome", f.outcome},
+                        {"count", f.count},
+                        {"task", f.task},
+                        {"error", f.error},
+                        {"trace", f.trace},
+                        {"command", f.command}});
+  }
+  Json ranking = Json::array();
+  for (const RankingPoint& p : run.ranking) {
+    ranking.push_back({{"round", p.round},
+                       {"pairwise", p.pairwise},
+                       {"recall", p.recall},
+                       {"top", p.top},
+                       {"k", p.k},
+                       {"samples", p.samples}});
+  }
+  Json seconds = Json::object();
+  for (const auto& [name, s] : wall_time(run)) seconds[name] = s;
+  return {{"models", models},
+          {"tasks", tasks},
+          {"failures", failures},
+          {"ranking", ranking},
+          {"seconds", seconds}};
+}
+
+}  // namespace
+
+std::string to_json(const RunStory& run) {
+  Json out = {{"schema", "tenon.report/1"},
+              {"run", run.id},
+              {"command", run.command},
+              {"started", run.started},
+              {"finished", run.finished.empty() ? Json(nullptr) : Json(run.finished)},
+              {"reason", run.reason.empty() ? Json(nullptr) : Json(run.reason)},
+              {"target", run.target},
+              {"protocol", run.protocol},
+              {"space", run.space},
+              {"strategy", run.strategy},
+              {"cost_model", run.cost_model},
+              {"seed", run.seed},
+              {"budget_s", run.budget_s},
+              {"trials", run.trials_limit},
+              {"parts", run.parts},
+              {"rounds", run.rounds},
+              {"measured", run.measured},
+              {"failed", run.failed},
+              {"measured_before", run.measured_before},
+              {"spent_s", run.spent_s},
+              {"first_artifact_s", number(run.first_artifact_s)}};
+  out.update(lists(run));
+  return out.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace tenon::report

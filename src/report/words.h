@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences that the page and the Markdown share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/story.h"
+
+namespace tenon::report {
+
+// "2.93 ms", "12.3 µs"; what is not known is a dash.
+std::string time_or_dash(Seconds s);
+// "1.61×"
+std::string ratio_text(double ratio);
+
+enum class Tone : uint8_t { kFaster, kSame, kSlower, kUnknown };
+struct Verdict {
+  Tone tone = Tone::kUnknown;
+  std::string headline;        // "1.61× faster", "default kept", "no result"
+  std::string detail;          // how it is known, with the interval
+  Seconds default_s, tuned_s;  // measured, or the sum of the tasks
+  bool measured = false;       // of whole networks, not summed over tasks
+};
+Verdict verdict(const RunStory& run, const ModelStory& model);
+
+// "finished: the budget was used up", "cut off, or still going on"
+std::string ending(const RunStory& run);
+
+struct Fact {
+  std::string name, value;
+};
+// Machine, protocol, budget, search: what somebody needs to know to believe the numbers.
+std::vector<Fact> facts(const RunStory& run);
+
+// Name in a sentence: "conv bias relu 1x64x28x28".
+std::string task_name(const TaskStory& t);
+
+// What the wall time went into, in the order of the work, with the rest as "other".
+std::vector<std::pair<std::string, double>> wall_time(const RunStory& run);
+std::string part_meaning(const std::string& part);
+
+}  // namespace tenon::report

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// write_sample_pages FOLDER: a page of each kind of run that sample_run.h makes up.
+#include <cstdio>
+#include <fstream>
+
+#include "report/html.h"
+#include "report/markdown.h"
+#include "report/sample_run.h"
+
+int main(int argc, char** argv) {
+  using namespace tenon::report;
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: write_sample_pages FOLDER\n");
+    return 2;
+  }
+  const std::filesystem::path folder = argv[1];
+  std::filesystem::create_directories(folder);
+  SampleDatabase db;
+  for (const Kind kind : kKinds) {
+    const RunStory story = read_story(*db, add_sample_run(*db, kind));
+    std::ofstream(folder / (std::string(name_of(kind)) + ".html")) << to_html(story);
+    std::ofstream(folder / (std::string(name_of(kind)) + ".md")) << to_markdown(story);
+  }
+  return 0;
+}
