@@ -213,12 +213,32 @@ class Reader {
   void finals(const Json& j) {
     TaskStory& t = task(j);
     if (const Seconds s = time_of(j, "default_s")) t.default_s = s;
-    if (const Seconds s = time_of(j, "best_s")) {
+    TaskNotes& n = notes(j);
+    n.kept = text(j, "kept");
+    if (const Seconds s = n.kept == "default" ? t.default_s : time_of(j, "best_s")) {
       t.best_s = s;
-      add_point(t.best, {at_s_, notes(j).tried, *s});
+      add_point(t.best, {at_s_, n.tried, *s});
     }
-    notes(j).kept = text(j, "kept");
-    if (!text(j, "trace").empty()) notes(j).best_trace = text(j, "trace");
+    if (!text(j, "trace").empty()) n.best_trace = text(j, "trace");
+    renew_estimates();
+  }
+
+  // Finals time defaults and bests again, so the sums over tasks change with them.
+  void renew_estimates() {
+    for (size_t i = 0; i < story().models.size(); ++i) {
+      double now = 0;
+      double before = 0;
+      for (const TaskStory& t : story().tasks) {
+        const double calls = i < t.calls.size() ? t.calls[i] : 0;
+        if (calls == 0) continue;
+        if (!t.best_s || !t.default_s) return;
+        now += calls * *t.best_s;
+        before += calls * *t.default_s;
+      }
+      if (now == 0) continue;
+      story().models[i].default_estimate_s = before;
+      add_point(story().models[i].estimate, {at_s_, story().measured, now});
+    }
   }
 
   void network(const Json& j) {

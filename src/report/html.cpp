@@ -121,11 +121,11 @@ std::string progress(const RunStory& run) {
                        : "No network has a time for each of its tasks, so there is no sum.",
                    "");
   }
-  return section(
-      "progress", "Best latency",
-      "The sum over the network's tasks of calls × best verified time. What whole networks "
-      "take is measured at the end and stands above.",
-      body);
+  return section("progress", "Best latency",
+                 "The sum over the network's tasks of calls × best verified time; at the end the "
+                 "finalists are "
+                 "timed again. What the whole network takes stands above.",
+                 body);
 }
 
 std::string thinking(const RunStory& run) {

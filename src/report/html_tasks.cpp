@@ -154,10 +154,12 @@ std::string task_fold(const RunStory& run, const TaskStory& t, bool open) {
       "<small>{}</small></span><span class=\"times\">{} → {}</span>{}{}</summary>{}{}{}</details>",
       escape_html(t.key), open ? " open" : "", escape_html(t.label), escape_html(t.shape),
       default_html(t), time_or_dash(t.best_s), gain_html(t), task_spark(run, t),
-      chart.empty() ? ""
-                    : "<p class=\"note\">Each dot is a measured program, each tick at the top one "
-                      "that failed; over trials of this task.</p>" +
-                          chart,
+      chart.empty()
+          ? ""
+          : "<p class=\"note\">Each dot is a measured program, each tick at the top one "
+            "that failed; over trials of this task. Finalists are timed again at the end, so "
+            "that the times above can differ.</p>" +
+                chart,
       schedules_of(t),
       t.te.empty() ? ""
                    : fmt::format("<details class=\"steps\"><summary>expression {}</summary><pre "

@@ -50,7 +50,7 @@ Verdict measured_verdict(const NetworkResult& n) {
     const size_t colon = n.kept.find(':');
     if (colon != std::string::npos) v.detail = n.kept.substr(colon + 2) + "; " + v.detail;
   } else if (n.tasks > 0) {
-    v.detail += fmt::format("; {} of {} tasks have a tuned schedule", n.tuned, n.tasks);
+    v.detail += fmt::format("; {} of {} tasks with a tuned schedule", n.tuned, n.tasks);
   }
   return v;
 }
@@ -107,7 +107,7 @@ Verdict verdict(const RunStory& run, const ModelStory& model) {
   v.tuned_s = best;
   const double ratio = *v.default_s / *v.tuned_s;
   v.tone = tone_of(ratio, ratio, ratio);
-  v.headline = headline_of(v.tone, ratio);
+  v.headline = "≈ " + headline_of(v.tone, ratio);
   v.detail = "sum of the tasks; the whole network was not compared";
   if (model.network && !model.network->kept.empty()) v.detail += " (" + model.network->kept + ")";
   return v;

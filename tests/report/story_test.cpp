@@ -136,6 +136,7 @@ TEST_F(Story, FinalsCanKeepTheDefault) {
   EXPECT_FALSE(t.tuned);
   EXPECT_EQ(t.best_s, t.default_s);
   EXPECT_TRUE(t.winner.json.empty());
+  EXPECT_EQ(read().models[0].estimate.back().s, 3 * 0.004) << "three calls, timed again";
 }
 
 // A run that went on with records of an earlier one finds the winner by its time.
