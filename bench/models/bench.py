@@ -2,36 +2,42 @@
 """End-to-end latency of tenon and its peers, interleaved in one run: `./dev bench models`.
 
 Prints a table (times are the best of many, in ms; ratio is the best peer's time over tenon's, above 1 tenon is
-faster), writes JSON and a plot. Every output is compared with PyTorch's in the same run; exits 4 if one of tenon's
-is wrong, 1 if a model could not be measured.
+faster), writes JSON and a plot. With --tuned each network is tuned first, from an empty database, and the artifact of
+default schedules takes part beside the tuned one. Every output is compared with PyTorch's in the same run; exits 4 if
+one of tenon's is wrong, 1 if a model could not be measured.
 """
 import argparse
-import json
 import os
 import pathlib
-import platform
 import sys
 
-import accuracy
-import harness
-import report
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "contest"))
+
+import accuracy  # noqa: E402
+import harness  # noqa: E402
+import report  # noqa: E402
+import tuning  # noqa: E402
 
 ROOT = harness.ROOT
 MODELS = ROOT / "build/models"
 PEERS = ("onnxruntime", "openvino", "tvm", "pytorch")
-BUSY = 0.7  # load average from which on measurements are doubted
+DEFINITIONS = HERE / "networks.py"
 
 
 def parse_arguments():
-    everyone = ",".join(accuracy.TOLERANCES)
     cores = len(os.sched_getaffinity(0))
-    threads = "1" if cores == 1 else f"1,{cores}"
     parser = argparse.ArgumentParser(prog="./dev bench models", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default=everyone, help="names of exported networks, or paths of .onnx files that"
-                        " have their .npz beside them")
-    parser.add_argument("--threads", default=threads, help=f"thread counts (default: {threads})")
+    parser.add_argument("--models", help="names of exported networks, or paths of .onnx files that have their .npz"
+                        f" beside them (default: all; with --tuned {','.join(report.GATED)})")
+    parser.add_argument("--threads", help=f"thread counts (default: 1 and {cores}; with --tuned {cores})")
     parser.add_argument("--peers", default=",".join(PEERS), help=f"some of {','.join(PEERS)}, or none")
+    parser.add_argument("--tuned", action="store_true", help="tune each network before it is measured")
+    parser.add_argument("--budget", default="5m", help="of `tenon tune` for each network (default: %(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on with the databases of an earlier --tuned")
+    parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION",
+                        help="passed on to `tenon tune`; may be repeated")
     parser.add_argument("--quick", action="store_true", help="3 short rounds: shows that it works, counts for nothing")
     parser.add_argument("--rounds", type=int, help="turns of each contestant (default: 15)")
     parser.add_argument("--turn", type=float, help="seconds of one turn (default: 0.4)")
@@ -41,70 +47,48 @@ def parse_arguments():
     parser.add_argument("--compile-option", action="append", default=[], metavar="OPTION",
                         help="passed on to `tenon compile`; may be repeated")
     parser.add_argument("--no-tenon", action="store_true", help="measure the peers alone")
-    arguments = parser.parse_args()
+    return complete(parser.parse_args(), cores)
+
+
+def complete(arguments, cores):
+    """Defaults that depend on other options."""
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 15)
     arguments.turn = arguments.turn or (0.1 if arguments.quick else 0.4)
     arguments.plot = arguments.plot or arguments.json.with_suffix(".svg")
+    arguments.models = (arguments.models or ",".join(report.GATED if arguments.tuned else accuracy.TOLERANCES)).split(",")
+    one_by_one = [1] if cores == 1 else [1, cores]
+    given = list(map(int, arguments.threads.split(","))) if arguments.threads else None
+    arguments.threads = given or ([cores] if arguments.tuned else one_by_one)
     return arguments
 
 
-def say(words):
-    print(words, file=sys.stderr, flush=True)
+def make_artifacts(arguments, model, threads):
+    """label -> what tenon made: `tenon`, which is the tuned one with --tuned, and then `untuned`."""
+    if arguments.no_tenon:
+        return {}
+    compiled = tuning.compile_model(arguments.tenon, model, MODELS / "tenon" / model.stem, arguments.compile_option)
+    if not arguments.tuned:
+        return {"tenon": compiled}
+    name = f"{model.stem}-{threads}"
+    options = ["--budget", arguments.budget, "--threads", str(threads), *arguments.tune_option]
+    harness.say(f"{model.stem}: tuning for {arguments.budget}")
+    tuned = tuning.tune_model(arguments.tenon, model, MODELS / "tuned" / name, MODELS / "tuned" / f"{name}.db", options,
+                              arguments.resume)
+    return {"tenon": tuned, "untuned": compiled}
 
 
-def choose_peers(wanted):
-    """(contestant -> interpreter, peer -> why it is absent) as bench/peers/setup found them."""
-    file = ROOT / "build/peers/peers.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
-    interpreters, absent, versions = {}, {}, {}
-    for name in wanted:
-        entry = known.get(name, {"absent": "bench/peers/setup has not run or does not know it"})
-        if "absent" in entry:
-            absent[name] = entry["absent"]
-        else:
-            interpreters[name] = harness.Interpreter(entry["python"], entry["library_path"])
-            versions[name] = entry["version"] + (f" ({entry['note']})" if entry["note"] else "")
-    return interpreters, absent, versions
-
-
-def start_workers(interpreters, model, artifact, threads, reasons):
-    """Those that load; why others do not goes to REASONS."""
-    workers = []
-    for name, interpreter in interpreters.items():
-        worker = harness.Worker(name, interpreter, model, artifact, threads)
-        if worker.failed():
-            reasons[name] = worker.start["error"]
-            worker.close()
-        else:
-            workers.append(worker)
-    return workers
-
-
-def measure_row(arguments, interpreters, absent, model, compiled, threads):
-    reasons = dict(absent)
-    contestants = dict(interpreters)
-    extra = {}
+def measure_row(arguments, peers, absent, model, made, threads):
+    entries = [harness.tenon_entry(label, m.folder) for label, m in made.items() if not m.error] + peers
+    outcome = harness.contest(entries, harness.Problem(model, DEFINITIONS, threads), arguments.rounds, arguments.turn)
+    reasons = {**absent, **{label: m.error for label, m in made.items() if m.error}, **outcome.absent}
+    extra = {"difference": outcome.differences, "detail": outcome.details}
+    compiled = made.get("untuned", made.get("tenon"))
     if compiled:
-        extra = {"compile_s": compiled.time_s, "compile_peak_mb": compiled.peak_mb}
-        if compiled.error:
-            reasons["tenon"] = compiled.error
-        else:
-            contestants = {"tenon": harness.Interpreter(sys.executable), **contestants}
-    folder = compiled.folder if compiled else "-"
-    workers = start_workers(contestants, model, folder, threads, reasons)
-    try:
-        harness.measure(workers, arguments.rounds, arguments.turn)
-        for worker in workers:
-            if worker.failed():
-                reasons[worker.contestant] = worker.start["error"]
-        running = [worker for worker in workers if not worker.failed()]
-        timings = {worker.contestant: harness.summarize(worker) for worker in running}
-        extra["difference"] = {worker.contestant: worker.start["difference"] for worker in running}
-        extra["detail"] = {worker.contestant: worker.start["detail"] for worker in running if worker.start["detail"]}
-    finally:
-        for worker in workers:
-            worker.close()
-    return report.make_row(model.stem, threads, timings, reasons, extra)
+        extra |= {"compile_s": compiled.time_s, "compile_peak_mb": compiled.peak_mb}
+    if arguments.tuned:
+        extra |= {"trials": made["tenon"].measured(), "seconds": made["tenon"].time_s,
+                  "curve": [[trials, seconds, 1e3 * estimate] for trials, seconds, estimate in made["tenon"].curve()]}
+    return report.make_row(model.stem, threads, outcome.timings, reasons, extra)
 
 
 def find_model(name):
@@ -115,13 +99,6 @@ def find_model(name):
     return path.resolve()
 
 
-def machine():
-    with open("/proc/cpuinfo") as file:
-        name = next((line.split(":", 1)[1].strip() for line in file if line.startswith("model name")), "unknown")
-    return {"cpu": name, "cores": len(os.sched_getaffinity(0)), "kernel": platform.release(),
-            "load": os.getloadavg()[0]}
-
-
 def verdicts(rows):
     """(lines about contestants that are missing or wrong, exit code)"""
     lines, code = [], 0
@@ -129,42 +106,38 @@ def verdicts(rows):
         place = f"{row['model']}, {row['threads']} thread(s)"
         for name, why in row["absent"].items():
             lines.append(f"{place}: {name} is absent: {why}")
-            code = max(code, 1 if name == "tenon" else 0)
+            code = max(code, 1 if name in ("tenon", "untuned") else 0)
         for name, difference in row["difference"].items():
             if not accuracy.is_right(row["model"], difference):
                 lines.append(f"{place}: {name} is WRONG: {accuracy.show(difference)} from PyTorch's output relative to the largest")
-                code = 4 if name == "tenon" else code
+                code = 4 if name in ("tenon", "untuned") else code
     return lines, code
 
 
 def main():
     arguments = parse_arguments()
-    wanted = [] if arguments.peers == "none" else arguments.peers.split(",")
-    interpreters, absent, versions = choose_peers(wanted)
-    facts = {"machine": machine(), "versions": versions, "rounds": arguments.rounds, "turn_s": arguments.turn,
-             "estimator": "best of all inferences", "untuned": True, "quick": arguments.quick}
-    say(f"{facts['machine']['cpu']}, {facts['machine']['cores']} cores, load {facts['machine']['load']:.2f}")
-    for name in wanted:
-        say(f"{name} {versions[name]}" if name in versions else f"{name} is absent: {absent[name]}")
+    peers, absent, versions = harness.choose_peers([] if arguments.peers == "none" else arguments.peers.split(","))
+    names = [peer.label for peer in peers]
+    facts = {"machine": harness.machine(), "versions": versions, "rounds": arguments.rounds, "turn_s": arguments.turn,
+             "estimator": "best of all inferences", "untuned": not arguments.tuned, "quick": arguments.quick}
+    harness.introduce(facts, absent)
     rows = []
-    for model in [find_model(name) for name in arguments.models.split(",")]:
-        compiled = None
-        if not arguments.no_tenon:
-            compiled = harness.compile_model(arguments.tenon, model, MODELS / "tenon" / model.stem,
-                                             arguments.compile_option)
-        for threads in map(int, arguments.threads.split(",")):
-            rows.append(measure_row(arguments, interpreters, absent, model, compiled, threads))
-            say(report.table(rows[-1:], list(interpreters)).split("\n")[1])
+    for model in [find_model(name) for name in arguments.models]:
+        made = {}
+        for threads in arguments.threads:
+            made = make_artifacts(arguments, model, threads) if arguments.tuned or not made else made
+            rows.append(measure_row(arguments, peers, absent, model, made, threads))
+            harness.say(report.table(rows[-1:], names).split("\n")[1])
             report.write_json(arguments.json, rows, facts)
-    print(report.table(rows, list(interpreters)))
-    if facts["machine"]["load"] > BUSY:
+    print(report.table(rows, names))
+    if facts["machine"]["load"] > harness.BUSY:
         print(f"the machine was busy (load {facts['machine']['load']:.1f}): these numbers count for nothing")
     lines, code = verdicts(rows)
     print("\n".join(filter(None, [report.summary(rows), *lines])))
     if not arguments.no_tenon:
-        report.write_plot(arguments.plot, rows, list(interpreters),
+        report.write_plot(arguments.plot, rows, names,
                           f"time over tenon's (right of 1: tenon is faster); {facts['machine']['cpu']}")
-        say(f"written: {arguments.json}, {arguments.plot}")
+        harness.say(f"written: {arguments.json}, {arguments.plot}")
     return code
 
 

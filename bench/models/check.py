@@ -10,8 +10,9 @@ import pathlib
 import sys
 
 import accuracy
-import bench
+import bench  # knows where the contest's modules are
 import harness
+import tuning
 
 
 def parse_arguments():
@@ -29,7 +30,8 @@ def check(compiled, model, threads):
     place = f"{model.stem:20} {threads} thread(s)"
     if compiled.error:
         return f"{place}  FAILED: {compiled.error}", 1
-    worker = harness.Worker("tenon", harness.Interpreter(sys.executable), model, compiled.folder, threads)
+    worker = harness.Worker(harness.tenon_entry("tenon", compiled.folder),
+                            harness.Problem(model, bench.DEFINITIONS, threads))
     worker.close()
     if worker.failed():
         return f"{place}  FAILED: {worker.start['error']}", 1
@@ -43,8 +45,8 @@ def main():
     arguments = parse_arguments()
     code, passed, count = 0, 0, 0
     for model in [bench.find_model(name) for name in arguments.models.split(",")]:
-        compiled = harness.compile_model(arguments.tenon, model, bench.MODELS / "tenon" / model.stem,
-                                         arguments.compile_option)
+        compiled = tuning.compile_model(arguments.tenon, model, bench.MODELS / "tenon" / model.stem,
+                                        arguments.compile_option)
         for threads in map(int, arguments.threads.split(",")):
             line, status = check(compiled, model, threads)
             print(line, flush=True)

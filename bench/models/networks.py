@@ -191,9 +191,9 @@ def make(name):
     return Network(module, make_inputs(name, module, shape))
 
 
-def restore(name, path):
-    """The module of NAME in eval mode with the weights that export.py saved at PATH."""
+def restore(name, model):
+    """Label -> module of NAME in eval mode, with the weights that export.py saved beside MODEL."""
     build, _, _ = NETWORKS[name]
     module = build()
-    module.load_state_dict(torch.load(path))
-    return module.eval()
+    module.load_state_dict(torch.load(model.with_suffix(".pt")))
+    return {"": module.eval()}

@@ -7,6 +7,7 @@ Each contestant is set up as its own documentation advises for latency.
 """
 import ctypes
 import dataclasses
+import importlib
 import os
 import pathlib
 import time
@@ -18,11 +19,12 @@ import numpy as np
 @dataclasses.dataclass
 class Job:
     name: str
-    model: pathlib.Path     # NAME.onnx, with NAME.npz and NAME.pt beside it
-    artifact: pathlib.Path  # the directory that `tenon compile` wrote
+    model: pathlib.Path     # NAME.onnx, with NAME.npz beside it
+    artifact: pathlib.Path  # the directory that `tenon compile` or `tenon tune` wrote
+    definitions: str        # the module whose restore(NAME, MODEL) gives PyTorch's forms: label -> nn.Module
     threads: int
     inputs: dict            # name -> array
-    outputs: list           # PyTorch's outputs: what shapes and types to expect
+    outputs: list           # those to expect
 
 
 @dataclasses.dataclass
@@ -78,42 +80,52 @@ def make_tvm(job):
     return Runner(lambda: main(*inputs), outputs)
 
 
-def pytorch_forms(module, inputs):
-    """(form, callable): eager, and frozen TorchScript with its optimisations for inference."""
+def pytorch_forms(modules, inputs):
+    """(form, callable) of each module: eager, and frozen TorchScript with its optimisations for inference."""
     import torch
-    yield "eager", module
-    try:
-        frozen = torch.jit.freeze(torch.jit.trace(module, inputs))
-        yield "frozen", frozen
-        yield "optimized", torch.jit.optimize_for_inference(frozen)
-    except RuntimeError:
-        return  # not every module can be traced or converted; the forms so far stand
+    for label, module in modules.items():
+        yield f"{label} eager".strip(), module
+        try:
+            frozen = torch.jit.freeze(torch.jit.trace(module, inputs))
+            yield f"{label} frozen".strip(), frozen
+            yield f"{label} optimized".strip(), torch.jit.optimize_for_inference(frozen)
+        except RuntimeError:
+            continue  # not every module can be traced or converted; its forms so far stand
 
 
 def make_pytorch(job):
     """The fastest of PyTorch's forms that gives the right answer; which one stands in `detail`."""
     import torch
-    import networks
     torch.set_num_threads(job.threads)
-    module = networks.restore(job.name, job.model.with_suffix(".pt"))
+    modules = importlib.import_module(job.definitions).restore(job.name, job.model)
     inputs = tuple(torch.from_numpy(array) for array in job.inputs.values())
     want, best = job.outputs[0], None
     with torch.inference_mode():
-        for form, function in pytorch_forms(module, inputs):
+        for form, function in pytorch_forms(modules, inputs):
             try:
                 got = [function(*inputs) for _ in range(3)][-1].numpy()
             except RuntimeError:
                 continue
-            time_s = min(timed(lambda: function(*inputs)) for _ in range(5))
+            time_s = fastest(lambda: function(*inputs))
             right = np.abs(got - want).max() <= 1e-3 * np.abs(want).max()
             if right and (best is None or time_s < best[0]):
                 best = (time_s, form, function)
+    if best is None:
+        raise RuntimeError("none of PyTorch's forms gives the right answer")
     _, form, function = best
 
     def run():
         with torch.inference_mode():
             return function(*inputs)
     return Runner(run, lambda output: [output.numpy()], {"form": form})
+
+
+def fastest(function, least=5, seconds=0.05):
+    """The best of at least LEAST calls, and of more while SECONDS last: short functions need many."""
+    times = [timed(function) for _ in range(least)]
+    while sum(times) < seconds:
+        times.append(timed(function))
+    return min(times)
 
 
 def timed(function):

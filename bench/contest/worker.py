@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""worker.py CONTESTANT MODEL.onnx ARTIFACT THREADS: one contestant with one model in a process of its own.
+"""worker.py CONTESTANT MODEL.onnx ARTIFACT DEFINITIONS.py THREADS: one contestant with one model in a process of its own.
 
 Reads one JSON object per line from stdin and answers each with one line on stdout:
   (start)                               {"load_s": .., "difference": .., "difference64": .., "detail": {..}} or
-                                        {"error": ".."}; differences are from PyTorch's run in float32 and float64,
-                                        relative to its largest output, null if not finite
+                                        {"error": ".."}; differences are from the `output` and `out64` in MODEL.npz
+                                        (float32 and float64; the second may be missing), relative to the largest
+                                        output, null if not finite
   {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
                                         or passed by at least one
 Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
@@ -31,20 +32,22 @@ def bind(threads):
         os.environ[name] = str(threads)
 
 
-def load(contestant, model, artifact, threads):
+def load(contestant, model, artifact, definitions, threads):
     import numpy as np
     import contestants
+    sys.path.insert(0, str(definitions.parent))
     recorded = np.load(model.with_suffix(".npz"))
     inputs = {key: recorded[key] for key in recorded.files if key not in ("output", "out64")}
-    job = contestants.Job(model.stem, model, artifact, threads, inputs, [recorded["output"]])
+    job = contestants.Job(model.stem, model, artifact, definitions.stem, threads, inputs, [recorded["output"]])
     start = time.perf_counter()
     runner = contestants.CONTESTANTS[contestant](job)
     load_s = time.perf_counter() - start
     got, want = np.array(runner.outputs(runner.run())[0]), job.outputs[0]
     if got.shape != want.shape:
-        raise RuntimeError(f"output is {got.shape}, PyTorch's {want.shape}")
+        raise RuntimeError(f"output is {got.shape}, not {want.shape}")
+    exact = recorded["out64"] if "out64" in recorded.files else want
     return runner, {"load_s": load_s, "difference": relative_difference(got, want),
-                    "difference64": relative_difference(got, recorded["out64"]), "detail": runner.detail}
+                    "difference64": relative_difference(got, exact), "detail": runner.detail}
 
 
 def relative_difference(got, want):
@@ -66,10 +69,10 @@ def measure(run, seconds, warmup):
 
 def main():
     answers = take_stdout()
-    contestant, model, artifact, threads = sys.argv[1:5]
+    contestant, model, artifact, definitions, threads = sys.argv[1:6]
     bind(int(threads))
     try:
-        runner, answer = load(contestant, pathlib.Path(model), pathlib.Path(artifact), int(threads))
+        runner, answer = load(contestant, *map(pathlib.Path, (model, artifact, definitions)), int(threads))
     except Exception as error:  # any library may fail in its own way; the harness prints why
         print(json.dumps({"error": f"{type(error).__name__}: {error}".split("\n")[0]}), file=answers)
         return

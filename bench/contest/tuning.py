@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Artifacts of tenon: by `tenon compile` without measuring, or by `tenon tune`."""
+import dataclasses
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+
+@dataclasses.dataclass
+class Made:
+    """What tenon wrote and what it took, or why it failed."""
+    folder: pathlib.Path
+    time_s: float
+    peak_mb: float
+    error: str = ""
+    events: list = dataclasses.field(default_factory=list)  # of `tenon tune`
+
+    def measured(self):
+        """How many candidates were measured."""
+        return next((event["measured"] for event in reversed(self.events) if event["event"] == "end"), 0)
+
+    def curve(self):
+        """(candidates measured, seconds of tuning, estimate of the model's time in s), once per round."""
+        return [(event["measured"], event["t"], event["estimate_s"][0]) for event in self.events
+                if event["event"] == "round" and event["estimate_s"] and event["estimate_s"][0]]
+
+
+def compile_model(tenon, model, folder, options=()):
+    return make(tenon, "compile", [str(model), "-o", str(folder), *options], folder)
+
+
+def tune_model(tenon, model, folder, database, options=(), resume=False):
+    """The database is empty at the start unless RESUME."""
+    if not resume:
+        for path in (database, *database.parent.glob(f"{database.name}-*")):
+            path.unlink(missing_ok=True)
+    database.parent.mkdir(parents=True, exist_ok=True)
+    made = make(tenon, "tune", [str(model), "-o", str(folder), "--db", str(database), "--jsonl", *options], folder)
+    for line in log_of(folder, "tune").read_text().splitlines():
+        if line.startswith("{"):
+            made.events.append(json.loads(line))
+    return made
+
+
+def log_of(folder, verb):
+    return folder.parent / f"{folder.name}.{verb}.log"
+
+
+def make(tenon, verb, arguments, folder):
+    """Peak memory is that of the whole process; its children, if it has any, do not count."""
+    if not os.access(tenon, os.X_OK):
+        sys.exit(f"there is no program {tenon}; ./dev build release makes it")
+    start = time.perf_counter()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    log = log_of(folder, verb)
+    complaints = log.with_suffix(".err")
+    with open(log, "w") as output, open(complaints, "w") as errors:
+        process = subprocess.Popen([str(tenon), verb, *arguments], stdout=output, stderr=errors)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    error = ""
+    if process.returncode != 0:
+        lines = complaints.read_text().strip().splitlines()
+        error = f"tenon {verb} exits {process.returncode}: {lines[-1] if lines else 'no message'}"
+    return Made(folder, time.perf_counter() - start, usage.ru_maxrss / 1024, error)
