@@ -67,6 +67,10 @@ class Planner {
 
   // Values that others see as row-major memory: what the caller gives or gets, and what has views.
   void find_plain() {
+    readers_.assign(g_.values.size(), 0);
+    for (const Call& c : p_.calls) {
+      for (const ValueId v : c.inputs) ++readers_[static_cast<size_t>(root(v))];
+    }
     plain_.assign(g_.values.size(), 0);
     for (const ValueId v : g_.inputs) plain_[static_cast<size_t>(root(v))] = 1;
     for (const ValueId v : g_.outputs) plain_[static_cast<size_t>(root(v))] = 1;
@@ -178,7 +182,7 @@ class Planner {
     for (size_t i = 0; i < c.outputs.size(); ++i) {
       const ValueId v = c.outputs[i];
       const bool needs_plain = plain_[static_cast<size_t>(v)] != 0;
-      if (target_ == nullptr || (needs_plain && takes_plain_output(c.task))) {
+      if (target_ == nullptr || (needs_plain && (takes_plain_output(c.task) || takes_plain(c)))) {
         out.push_back(plain(v));
       } else if (wish(c.task).flexible) {
         out.push_back(followed(c, v));
@@ -193,13 +197,56 @@ class Planner {
   bool takes_plain_output(int32_t task) {
     if (wish(task).flexible) return true;
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(task)].dag;
-    templates::Edges edges{wish(task).edges, false};
-    for (const te::Input& in : dag.inputs) {
-      if (in.constant) edges.fixed.erase(in.tensor.name());
+    std::map<std::string, Layout> edges = wished_edges(task);
+    for (const te::Tensor& t : dag.outputs) edges.insert_or_assign(t.name(), Layout(t.shape()));
+    return same_family(task, edges);
+  }
+
+  // What it wishes for tensors that are not constant.
+  std::map<std::string, Layout> wished_edges(int32_t task) {
+    std::map<std::string, Layout> edges = wish(task).edges;
+    for (const te::Input& in : p_.tasks[static_cast<size_t>(task)].dag->inputs) {
+      if (in.constant) edges.erase(in.tensor.name());
     }
-    for (const te::Tensor& t : dag.outputs) edges.fixed[t.name()] = Layout(t.shape());
+    return edges;
+  }
+
+  bool same_family(int32_t task, const std::map<std::string, Layout>& edges) const {
     const schedule::State initial(p_.tasks[static_cast<size_t>(task)].dag, target_);
-    return templates::choose(initial, edges).name == wish(task).name;
+    return templates::choose(initial, {edges, false}).name ==
+           wishes_[static_cast<size_t>(task)]->name;
+  }
+
+  // The same family does without any other layout than the row-major one, in which its inputs lie.
+  bool takes_plain(const Call& c) {
+    const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
+    std::map<std::string, Layout> edges;
+    for (size_t i = 0; i < dag.inputs.size(); ++i) {
+      if (dag.inputs[i].constant) continue;
+      if (!lies_plain(c.inputs[i])) return false;
+      edges.emplace(dag.inputs[i].tensor.name(), plain(c.inputs[i]));
+    }
+    for (const te::Tensor& t : dag.outputs) edges.emplace(t.name(), Layout(t.shape()));
+    return same_family(c.task, edges);
+  }
+
+  // Stored row-major and in no other way, for one reader.
+  bool lies_plain(ValueId v) const {
+    return root(v) == v && slots_of_.at(v).size() == 1 && readers_[static_cast<size_t>(v)] == 1 &&
+           layout::same_storage(stored_layout(v), plain(v));
+  }
+
+  // A row-major tensor that a contraction alone reads is better read as it is than converted in a step of its own: what
+  // one core writes there another one reads.
+  bool takes_plain_input(const Call& c, size_t i, const std::vector<Layout>& outputs) {
+    const ValueId v = c.inputs[i];
+    if (!lies_plain(v)) return false;
+    const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
+    std::map<std::string, Layout> edges = wished_edges(c.task);
+    for (size_t o = 0; o < outputs.size(); ++o)
+      edges.insert_or_assign(dag.outputs[o].name(), outputs[o]);
+    edges.insert_or_assign(dag.inputs[i].tensor.name(), plain(v));
+    return same_family(c.task, edges);
   }
 
   // As the largest input is stored, where the output can be.
@@ -225,7 +272,10 @@ class Planner {
     const ValueId v = c.inputs[i];
     if (target_ == nullptr || root(v) != v) return plain(v);
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
-    if (!wish(c.task).flexible) return wish(c.task).edges.at(dag.inputs[i].tensor.name());
+    if (!wish(c.task).flexible) {
+      const Layout& wished = wish(c.task).edges.at(dag.inputs[i].tensor.name());
+      return takes_plain_input(c, i, outputs) ? plain(v) : wished;
+    }
     const bool like_output =
         outputs.size() == 1 && g_.value(v).shape == g_.value(c.outputs[0]).shape;
     return like_output ? outputs[0] : stored_layout(v);
@@ -236,6 +286,7 @@ class Planner {
   std::shared_ptr<const target::Target> target_;  // null: everything row-major
   std::vector<std::optional<templates::Choice>> wishes_;
   std::vector<char> plain_;
+  std::vector<int> readers_;  // calls, by value
   std::map<ValueId, std::vector<int32_t>> slots_of_;
   LayoutPlan plan_;
 };

@@ -15,7 +15,8 @@ namespace tenon::templates {
 
 namespace {
 
-constexpr int64_t kMostVectors = 8;  // of channels in a tile
+constexpr int64_t kMostVectors = 8;               // of channels in a tile
+constexpr int64_t kChannels = 1, kPositions = 2;  // what the cores share out
 
 struct Conv {
   Chain chain;
@@ -157,13 +158,16 @@ class Writer : private PlanWriter {
     const int64_t pieces = op_.axes[0].extent * arith::ceil_div(kvecs, r.kb);
     const int64_t even = arith::ceil_div(r.xn, t_.cores) * t_.cores;
     if (c_.pointwise && balance(pieces, t_.cores) < 0.9 && x_ >= 8 * even) r.xn = even;
+    // Lanes are stored one by one to a plain output, or turned in tiles: those fill whole lines of the cache.
+    if (!skip_ && y_block_ == 1 && x_ % v == 0 && v >= 8) r = {1, x_ / v, y_};
     r.kb = choice("kb", r.kb, std::min<int64_t>(tileable, kMostVectors));
     r.xn = choice("xn", r.xn, x_);
     if (!skip_ && y_ > 1) r.yn = choice("yn", r.yn, y_);
     // Vectors of a tile lie in one block, or fill whole blocks.
     per_block_ = y_block_ > v ? y_block_ / v : 1;
     if (r.kb % per_block_ != 0) r.kb = std::gcd(r.kb, per_block_);
-    const int64_t ci = c_.group > 0 ? std::gcd(in, x_block_) : std::min(in, x_block_);
+    const int64_t block = x_block_ > 1 ? x_block_ : inner_channels(in);
+    const int64_t ci = c_.group > 0 ? std::gcd(in, block) : std::min(in, block);
     split_c_ = ci > 1;
     knobs().insert({{"v", v},
                     {"kvecs", kvecs},
@@ -174,6 +178,15 @@ class Writer : private PlanWriter {
                     {"yn", r.yn},
                     {"ci", ci},
                     {"co", arith::ceil_div(in, ci)}});
+  }
+
+  // Channels that the innermost loop walks through although they are not stored together: taps stay outside it, where
+  // unrolled ones do not share their loads and run out of registers.
+  static int64_t inner_channels(int64_t in) {
+    for (int64_t n = 16; n >= 8; --n) {
+      if (in % n == 0) return n;
+    }
+    return 1;
   }
 
   // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
@@ -322,6 +335,14 @@ class Writer : private PlanWriter {
     order_loops(n, k, outer, inner, rows);
   }
 
+  // Channels are dealt out if there are enough of them, and if each core has room for the whole input.
+  int64_t along(int64_t pieces) const {
+    int64_t bytes = c_.x.dtype().bytes();
+    for (const int64_t n : c_.x.shape()) bytes *= n;
+    const bool large = c_.pointwise && bytes > t_.l2_bytes && x_ >= 64 * t_.cores;
+    return balance(pieces, t_.cores) >= 0.9 && !large ? kChannels : kPositions;
+  }
+
   // Loops that run in parallel come first: channels if there are enough of them, else positions.
   void order_loops(const std::string& n, const ChannelLoops& k,
                    const std::vector<std::string>& outer, const std::vector<std::string>& inner,
@@ -335,7 +356,7 @@ class Writer : private PlanWriter {
       parallel.push_back(rows);
       rest = k.outer;
       rest.insert(rest.end(), outer.begin() + static_cast<std::ptrdiff_t>(cut_), outer.end());
-    } else if (balance(pieces, t_.cores) >= 0.9) {
+    } else if (choice("along", along(pieces), 2) == kChannels) {
       parallel.insert(parallel.end(), k.outer.begin(), k.outer.end());
       rest = outer;
     } else {

@@ -3,7 +3,8 @@
 // kernel unrolled so that its weights stay in registers and each input vector is loaded once for all outputs that need
 // it. Padding is stored beside the image where the caller allows it. Otherwise taps on it are left out, which takes code
 // for the tiles at each side and corner; with large kernels, whose code would grow, a few padded rows of one vector of
-// channels at a time are copied into the first-level cache.
+// channels at a time are copied into the first-level cache. Images that are plain on both sides stay so: vectors of
+// columns, and padded rows of one channel at a time in the first-level cache.
 #include <numeric>
 
 #include "templates/anchor.h"
@@ -73,6 +74,7 @@ class Writer : private PlanWriter {
     const int64_t prefer = choose_lanes(op_.axes[1].extent, bytes, t_);
     const auto block = block_for(edges(), d_.chain.final->output, prefer);
     const auto x_block = block_for(edges(), d_.x, block.value_or(prefer));
+    if (block == 1 && x_block == 1 && d_.rank == 2) return by_columns();
     if (!block || !x_block || *x_block != *block || *block < 2) return std::nullopt;
     block_ = *block;
     v_ = block_ <= full ? block_ : std::gcd(block_, full);
@@ -101,6 +103,55 @@ class Writer : private PlanWriter {
     if (rows == 3 && y % 3 != 0 && y % 2 == 0) rows = 2;
     knobs()["xn"] = choice("xn", arith::ceil_div(x, columns), x);
     knobs()["yn"] = choice("yn", arith::ceil_div(y, rows), y);
+  }
+
+  // The largest divisor of n that is at most `most`.
+  static int64_t divisor(int64_t n, int64_t most) {
+    int64_t d = std::min(n, most);
+    while (n % d != 0) --d;
+    return d;
+  }
+
+  // n k y x in their plain order: vectors of columns, a tile of several rows, which share what they read.
+  std::optional<Plan> by_columns() {
+    const int64_t x = op_.axes[3].extent, y = op_.axes[2].extent;
+    const int64_t v = choose_lanes(x, op_.output.dtype().bytes(), t_);
+    int64_t taps = 1;
+    for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
+    if (v < 4 || x % v != 0 || taps > kMaxGuardedTaps) return std::nullopt;
+    knobs() = {{"v", v}};
+    knobs()["rows"] = divisor(y, choice("rows", 8, 12));
+    knobs()["tiles"] = divisor(y / knobs()["rows"], choice("tiles", 4, 16));
+    const auto name = [&](size_t d) { return d_.chain.final->axes[d].var.name(); };
+    const std::string n = name(0), k = name(1), row = name(2), column = name(3);
+    const bool pads = d_.padding.has_value();
+    line("cache_write {} register", op_.name());
+    for (const te::ComputeOp* i : d_.chain.inlined) {
+      if (!pads || i != d_.padding->op) line("compute_inline {}", i->name());
+    }
+    store_fixed_inputs();
+    line("split {} {} [$tiles, $rows]\nsplit {} {} [$v]", out_, row, out_, column);
+    line("reorder {} [{}, {}, {}.0, {}.1, {}.0, {}.2, {}.1]", out_, n, k, row, row, column, row,
+         column);
+    line("unroll {} {}.2\nvectorize {} {}.1", out_, row, out_, column);
+    line("compute_at {} {} {}.0", acc_, out_, column);
+    line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, k, out_, n, k);
+    if (pads) copy_padded_rows(row + ".0");
+    std::vector<std::string> order;
+    for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
+    order.push_back(op_.axes[2].var.name());
+    line("reorder {} [{}, {}]", acc_, comma(order), op_.axes[3].var.name());
+    for (const std::string& s : order) line("unroll {} {}", acc_, s);
+    line("vectorize {} {}", acc_, op_.axes[3].var.name());
+    return take();
+  }
+
+  void copy_padded_rows(const std::string& at) {
+    const std::string pad = d_.padding->op->name();
+    line("compute_at {} {} {}", pad, out_, at);
+    if (refused()) return;
+    const std::string column = now(pad).axes.back().var.name();
+    line("split {} {} [$v]\nvectorize {} {}.1", pad, column, pad, column);
   }
 
   void prepare() {

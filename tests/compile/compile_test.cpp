@@ -94,6 +94,27 @@ TEST(Compile, ConvolutionsShareABlockedLayoutWithoutConversions) {
   EXPECT_LT(d.error, 1e-5) << d.where;
 }
 
+// x -> conv -> y, both row-major for the caller: one kernel. Read twice, x is converted once for both.
+TEST(Compile, AConvolutionTakesRowMajorTensorsAsTheyAre) {
+  Rng rng(5);
+  for (const int readers : {1, 2}) {
+    Graph g;
+    GraphBuilder b(g);
+    te::ConvParams same;
+    same.pad_before = same.pad_after = {1, 1};
+    const ValueId x = b.input("x", ir::kF32, {1, 32, 20, 13});
+    for (int i = 0; i < readers; ++i) {
+      const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {48, 32, 3, 3}));
+      g.add_output(b.add("conv", graph::Conv{same}, {x, w}), "y" + std::to_string(i));
+    }
+    const artifact::Program p = compile(g, "net", host());
+    EXPECT_EQ(p.steps.size(), readers == 1 ? 1u : 3u);
+    const auto inputs = graph::random_inputs(rng, g);
+    const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs));
+    EXPECT_LT(d.error, 1e-5) << d.where;
+  }
+}
+
 TEST(Compile, SchedulesFromALockGiveTheSameProgram) {
   const artifact::Program first = compile(small_network(), "net", host());
   Options o = host();

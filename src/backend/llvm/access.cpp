@@ -50,16 +50,6 @@ Emitter::Storage& Emitter::storage(const ir::Buffer& b) {
   return it->second;
 }
 
-template <class I>
-I* Emitter::annotate(const Storage& s, I* access) {
-  access->setMetadata(llvm::LLVMContext::MD_alias_scope, s.scope);
-  access->setMetadata(llvm::LLVMContext::MD_noalias, s.others);
-  if (s.read_only && llvm::isa<llvm::LoadInst>(access)) {
-    access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ctx_, {}));
-  }
-  return access;
-}
-
 bool Emitter::in_bounds(const ir::Buffer& b, const Expr& index) {
   const arith::Interval r = arith::interval_of(index, ranges_);
   return r.lo >= 0 && r.hi < b->elements();
@@ -116,6 +106,9 @@ Value* Emitter::vector_pointers(const Storage& s, const ir::Buffer& b, const Exp
 }
 
 Value* Emitter::load(const ir::Load& n) {
+  if (const auto it = turned_.find(&n); it != turned_.end()) {
+    return it->second;
+  }
   const Storage& s = storage(n.buffer);
   const Expr& index = flat(n.indices);
   const DType t = n.dtype;

@@ -12,6 +12,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -109,13 +110,29 @@ class Emitter {
   void store_slot(const Storage& s, ir::DType t, const Run& run, llvm::Value* v, llvm::Value* mask);
   void store_lanes(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
   void store_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
+  // transpose.cpp
+  void block(const ir::Block& n);
+  size_t store_tile(std::span<const ir::Stmt> stmts);
+  size_t load_tile(std::span<const ir::Stmt> stmts);
+  void turn_loads(const std::vector<const ir::Load*>& loads, const Run& first,
+                  std::span<const std::pair<int64_t, size_t>> run);
+  void store_front(const Storage& s, ir::DType t, const ir::Expr& base, llvm::Value* v, int count);
+
+  // access.cpp
   llvm::Value* vector_pointers(const Storage& s, const ir::Buffer& b, const ir::Expr& index);
   // The address of base[index] and how it is aligned.
   std::pair<llvm::Value*, llvm::Align> address(const Storage& s, ir::DType t,
                                                const ir::Expr& index);
   bool in_bounds(const ir::Buffer& b, const ir::Expr& index);
   template <class I>
-  I* annotate(const Storage& s, I* access);
+  I* annotate(const Storage& s, I* access) {
+    access->setMetadata(llvm::LLVMContext::MD_alias_scope, s.scope);
+    access->setMetadata(llvm::LLVMContext::MD_noalias, s.others);
+    if (s.read_only && llvm::isa<llvm::LoadInst>(access)) {
+      access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ctx_, {}));
+    }
+    return access;
+  }
   int depth_of(const ir::Expr& e);
   Storage& storage(const ir::Buffer& b);
 
@@ -138,6 +155,7 @@ class Emitter {
   const ir::For* parallel_ = nullptr;  // the loop whose body is being emitted
 
   llvm::Value* active_ = nullptr;
+  std::unordered_map<const ir::ExprNode*, llvm::Value*> turned_;  // loads that load_tile has done
   // Values of the statement being emitted, by node and by the mask under which they were evaluated.
   struct Key {
     const ir::ExprNode* node;

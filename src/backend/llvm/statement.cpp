@@ -25,12 +25,8 @@ void Emitter::stmt(const Stmt& s) {
       const auto* n = s.as<ir::If>();
       return if_then_else(expr(n->condition), n->then_case, n->else_case);
     }
-    case StmtKind::kBlock: {
-      for (const Stmt& t : s.as<ir::Block>()->stmts) {
-        stmt(t);
-      }
-      return;
-    }
+    case StmtKind::kBlock:
+      return block(*s.as<ir::Block>());
     case StmtKind::kAllocate:
       return allocate(*s.as<ir::Allocate>());
     case StmtKind::kBarrier:
