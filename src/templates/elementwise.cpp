@@ -60,6 +60,34 @@ bool is_flexible(const te::ComputeOp& op, const std::vector<te::Access>& accesse
   });
 }
 
+// From blocks of channels to the plain order: vectors of channels are read, and tiles of them turned and stored.
+//   n c y x  =>  n c.0 (y x).0 (y x).1 c.1, the last a vector, the one before it unrolled
+bool unblock(PlanWriter& p, const te::ComputeOp& op, const te::Tensor& from) {
+  const auto it = p.edges().fixed.find(from.name());
+  if (it == p.edges().fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4) return false;
+  const int64_t block = block_of(it->second, 1).value_or(1);
+  const int64_t channels = op.axes[1].extent;
+  if (block < 4 || block > p.target().lanes(4) || channels % block != 0) return false;
+  const std::string out = op.name(), n = op.axes[0].var.name(), c = op.axes[1].var.name();
+  std::vector<std::string> spatial;
+  std::string at;
+  int64_t positions = 1;
+  for (size_t d = 2; d < op.axes.size(); ++d) {
+    spatial.push_back(op.axes[d].var.name());
+    at += (at.empty() ? "" : "@") + spatial.back();
+    positions *= op.axes[d].extent;
+  }
+  p.knobs()["v"] = block;
+  p.knobs()["parts"] = arith::ceil_div(positions, 16);
+  if (spatial.size() > 1) p.line("fuse {} [{}]", out, comma(spatial));
+  p.line("split {} {} [$v]\nsplit {} {} [$parts] parts", out, c, out, at);
+  p.line("reorder {} [{}, {}.0, {}.0, {}.1, {}.1]", out, n, c, at, at, c);
+  p.line("unroll {} {}.1\nvectorize {} {}.1", out, at, out, c);
+  deal_out(p, out, {{n, op.axes[0].extent}, {c + ".0", channels / block}},
+           op.axes[0].extent * channels / block * positions);
+  return true;
+}
+
 }  // namespace
 
 std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges& edges) {
@@ -90,7 +118,10 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
     p.store(out, *asked);
     for (const std::string& s : alike) p.store(s, *asked);
   }
-  loop_over_storage(p, out);
+  const bool copies = op.body.as<ir::Load>() != nullptr && dag.inputs.size() == 1 &&
+                      in_place(op, accesses, dag.inputs[0].tensor);
+  const bool to_plain = asked && layout::same_storage(*asked, layout::Layout(op.output.shape()));
+  if (!copies || !to_plain || !unblock(p, op, dag.inputs[0].tensor)) loop_over_storage(p, out);
   if (is_flexible(op, accesses)) p.set_flexible();
   return p.take();
 }

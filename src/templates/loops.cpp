@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/loops.h"
 
+#include <algorithm>
+
 #include "ir/visit.h"
 #include "te/access.h"
 #include "templates/anchor.h"
@@ -54,9 +56,10 @@ std::vector<std::string> names(const std::vector<NamedLoop>& loops) {
   return out;
 }
 
-// One loop where several join.
+// One loop where several join; `last` is set to the innermost axis of each.
 std::vector<NamedLoop> join_loops(PlanWriter& p, const std::string& stage, const te::ComputeOp& op,
-                                  const std::vector<te::Access>& accesses) {
+                                  const std::vector<te::Access>& accesses,
+                                  std::vector<size_t>& last) {
   std::vector<NamedLoop> out;
   const std::vector<bool> used = used_in_values(op);
   const auto join = [&](size_t a) { return !used[a] && !used[a + 1] && joins(op, accesses, a); };
@@ -68,7 +71,7 @@ std::vector<NamedLoop> join_loops(PlanWriter& p, const std::string& stage, const
       run.push_back({op.axes[d + 1].var.name(), op.axes[d + 1].extent});
       extent *= op.axes[d + 1].extent;
     }
-    ++d;
+    last.push_back(d++);
     if (run.size() > 1) p.line("fuse {} [{}]", stage, comma(names(run)));
     out.push_back({joined(run), extent});
   }
@@ -80,6 +83,81 @@ int64_t lanes_for(int64_t extent, int64_t full) {
   int64_t v = full;
   while (v > extent) v /= 2;
   return std::max<int64_t>(v, 1);
+}
+
+// Loops that walk through an operand without gaps, innermost first, while the vectors of the stage stride through it: a
+// few steps of these are unrolled around the vector, so that whole lines are read and turned in registers.
+struct Across {
+  std::vector<size_t> whole;  // of the joined loops: unrolled as they are
+  std::optional<size_t> cut;  // unrolled in part,
+  int64_t steps = 1;          // so many steps of it
+};
+
+constexpr int64_t kFar = 4;      // strides up to here are read in one go anyway
+constexpr int64_t kTurned = 16;  // most that is turned at once
+
+// The loop, not the last one, that steps through the operand by `stride`.
+std::optional<size_t> loop_by(const te::Access& a, const std::vector<NamedLoop>& loops,
+                              const std::vector<size_t>& last, int64_t stride) {
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    if (a.strides[last[i]] == stride && loops[i].extent > 1) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Across> find_across(const std::vector<te::Access>& accesses,
+                                  const std::vector<NamedLoop>& loops,
+                                  const std::vector<size_t>& last) {
+  for (const te::Access& a : accesses) {
+    if (!a.affine || a.tensor.dtype().bytes() != 4 || a.strides[last.back()] <= kFar) continue;
+    Across found;
+    int64_t reached = 1;
+    while (reached < kTurned && !found.cut) {
+      const auto i = loop_by(a, loops, last, reached);
+      if (!i) break;
+      const int64_t n = loops[*i].extent;
+      if (reached * n <= kTurned) {
+        found.whole.push_back(*i);
+        reached *= n;
+        continue;
+      }
+      while (found.steps * 2 * reached <= kTurned && n % (found.steps * 2) == 0) found.steps *= 2;
+      if (found.steps == 1) break;
+      found.cut = i;
+      reached *= found.steps;
+    }
+    if (reached >= kFar) return found;
+  }
+  return std::nullopt;
+}
+
+// Vectors of the last loop, the steps across them unrolled, everything else outside.
+void turn_tiles(PlanWriter& p, const std::string& stage, const std::vector<NamedLoop>& loops,
+                const Across& across, int64_t v) {
+  const NamedLoop& inner = loops.back();
+  p.knobs()["v"] = v;
+  p.line("split {} {} [$v]\nvectorize {} {}.1", stage, inner.name, stage, inner.name);
+  std::vector<NamedLoop> outer;
+  std::vector<std::string> unrolled;
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    if (std::find(across.whole.begin(), across.whole.end(), i) != across.whole.end()) continue;
+    if (across.cut == i) {
+      p.knobs()["across"] = across.steps;
+      p.line("split {} {} [$across]", stage, loops[i].name);
+      outer.push_back({loops[i].name + ".0", loops[i].extent / across.steps});
+    } else {
+      outer.push_back(loops[i]);
+    }
+  }
+  outer.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
+  if (across.cut) unrolled.push_back(loops[*across.cut].name + ".1");
+  for (auto i = across.whole.rbegin(); i != across.whole.rend(); ++i)
+    unrolled.push_back(loops[*i].name);
+  p.line("reorder {} [{}, {}, {}.1]", stage, comma(names(outer)), comma(unrolled), inner.name);
+  int64_t work = 1;
+  for (const NamedLoop& l : loops) work *= l.extent;
+  for (const std::string& s : unrolled) p.line("unroll {} {}", stage, s);
+  deal_out(p, stage, outer, work / v);
 }
 
 }  // namespace
@@ -105,11 +183,15 @@ void loop_over_storage(PlanWriter& p, const std::string& stage) {
   const te::ComputeOp op = p.now(stage);
   if (op.axes.empty()) return;
   const auto accesses = te::accesses(op);
-  std::vector<NamedLoop> loops = join_loops(p, stage, op, accesses);
+  std::vector<size_t> last;
+  std::vector<NamedLoop> loops = join_loops(p, stage, op, accesses, last);
   NamedLoop inner = loops.back();
-  loops.pop_back();
   const int64_t full = std::min<int64_t>(p.target().lanes(op.output.dtype().bytes()), 64);
   const int64_t v = lanes_for(inner.extent, full);
+  if (const auto across = find_across(accesses, loops, last);
+      across && v >= kFar && inner.extent % v == 0)
+    return turn_tiles(p, stage, loops, *across, v);
+  loops.pop_back();
   int64_t work = arith::ceil_div(inner.extent, v);
   for (const NamedLoop& l : loops) work *= l.extent;
   if (v < 2) return deal_out(p, stage, loops, work);

@@ -3,6 +3,8 @@
 // stored in panels of nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage
 // otherwise. The register tile is a few rows times nb vectors; rows are the longest axis that the second operand does
 // not depend on.
+#include <algorithm>
+
 #include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
@@ -125,6 +127,19 @@ class Writer : private PlanWriter {
                {"jn", arith::ceil_div(kvecs, r.kb)}};
   }
 
+  // Steps along k that are packed together: a transposed operand is contiguous there, and tiles of it are turned in
+  // registers.
+  int64_t turned_steps() const {
+    const auto at = std::find_if(m_.w.indices.begin(), m_.w.indices.end(), [&](const ir::Expr& i) {
+      return i.same_as(op_.reduce_axes[0].var);
+    });
+    const bool last = at != m_.w.indices.end() && at + 1 == m_.w.indices.end();
+    if (!last || m_.w.strides[op_.axes.size()] != 1 || m_.w.tensor.dtype().bytes() != 4) return 1;
+    int64_t steps = 16;
+    while (op_.reduce_axes[0].extent % steps != 0) steps /= 2;
+    return steps;
+  }
+
   // w -> other dims.., column panel, k, column in panel
   void pack_columns() {
     std::string w = m_.w.tensor.name();
@@ -143,8 +158,15 @@ class Writer : private PlanWriter {
     if (m_.constant) return;
     const std::string j = "d" + std::to_string(m_.j_dim);
     line("split {} {}_1 [$v]", w, j);
-    line("unroll {} {}_1.0", w, j);
     line("vectorize {} {}_1.1", w, j);
+    if (const int64_t steps = turned_steps(); steps > 1) {
+      const std::string k = "d" + std::to_string(m_.k_dim);
+      knobs()["kt"] = steps;
+      line("split {} {} [$kt]\nreorder {} [{}_1.0, {}.0, {}.1, {}_1.1]", w, k, w, j, k, k, j);
+      line("unroll {} {}.1", w, k);
+    } else {
+      line("unroll {} {}_1.0", w, j);
+    }
     std::vector<NamedLoop> outer;
     int64_t work = m_.w.tensor.shape()[m_.k_dim] * knobs()["nb"];
     for (const size_t d : m_.other_dims)
