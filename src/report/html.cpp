@@ -169,7 +169,7 @@ std::string to_html(const RunStory& run) {
          section("tasks", "Tasks",
                  run.tasks.empty() ? "The run names no task."
                                    : "Longest in the network first. The bar is what all calls of a "
-                                     "task take: pale with the default, dark with the best.",
+                                     "task take now, its muted end what tuning saved.",
                  task_table(run)) +
          thinking(run) +
          section("failures", "Failures",
