@@ -14,6 +14,26 @@ TEST(Text, ShapesForPeople) {
   EXPECT_EQ(shape_text({1, 3, 224}), "1x3x224");
 }
 
+TEST(Text, LengthsOfTime) {
+  EXPECT_EQ(clock_text(0), "0:00");
+  EXPECT_EQ(clock_text(-3), "0:00");
+  EXPECT_EQ(clock_text(498), "8:18");
+  EXPECT_EQ(clock_text(59.7), "1:00");
+  EXPECT_EQ(clock_text(3723), "1:02:03");
+  const struct {
+    const char* text;
+    double seconds;
+  } rows[] = {{"90", 90},     {"300s", 300},  {"5m", 300},       {"1h30m", 5400}, {"1h2m3s", 3723},
+              {"0.5h", 1800}, {"10ms", 0.01}, {"250us", 250e-6}, {"2s500ms", 2.5}};
+  for (const auto& row : rows) {
+    EXPECT_DOUBLE_EQ(parse_duration(row.text, "--budget"), row.seconds) << row.text;
+  }
+  for (const char* bad : {"", "0", "0s", "m", "5 m", "-5m", "5x", "5m5", "5s5m", "5m5m", "1..5s",
+                          "1e3s", "five minutes", "5min", ".", "nan", "inf"}) {
+    EXPECT_THROW(parse_duration(bad, "--budget"), UserError) << bad;
+  }
+}
+
 TEST(ModelOptions, ShapesInBothSpellings) {
   using Shapes = std::map<std::string, graph::Shape>;
   EXPECT_EQ(parse_shapes({"x:1x3x224x224"}), (Shapes{{"x", {1, 3, 224, 224}}}));

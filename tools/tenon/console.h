@@ -23,6 +23,7 @@ struct ConsoleOptions {
   bool stderr_is_terminal = false;
   bool plain_terminal = false;  // NO_COLOR or TERM=dumb
   int columns = 80;
+  bool columns_given = false;  // COLUMNS says so, whatever the terminal does
 };
 
 class Console {

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
       is_set("NO_COLOR") || (is_set("TERM") && std::string(env("TERM")) == "dumb");
   if (const int columns = is_set("COLUMNS") ? std::atoi(env("COLUMNS")) : 0; columns >= 40) {
     surroundings.columns = columns;
+    surroundings.columns_given = true;
   }
   return run_cli({argv + 1, argv + argc}, surroundings, env);
 }

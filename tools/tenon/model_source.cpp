@@ -68,18 +68,6 @@ graph::Shape parse_extents(const std::string& text, char separator, const std::s
   return shape;
 }
 
-std::string model_name(const ModelOptions& options, const std::string& name) {
-  if (!name.empty()) {
-    if (compile::identifier(name) != name) {
-      throw UserError(fmt::format("--name '{}' is no C identifier", name),
-                      fmt::format("'{}' would be one", compile::identifier(name)));
-    }
-    return name;
-  }
-  return options.path == "-" ? "model"
-                             : compile::identifier(fs::path(options.path).stem().string());
-}
-
 void check_readable(const std::string& path) {
   std::error_code error;
   if (path != "-" && !fs::exists(path, error)) {
@@ -95,6 +83,11 @@ CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
                                        "ONNX file ('-': standard input) or artifact")
                            ->required()
                            ->type_name("FILE");
+  add_shape_options(command, options);
+  return model;
+}
+
+void add_shape_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--dims", options.dims, "Sizes of named dimensions, such as batch=1,seq=128")
       ->allow_extra_args(false)
       ->type_name("NAME=N,...");
@@ -107,22 +100,25 @@ CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
       .add_option("--bind", options.binds, "Inputs that become constants, such as axes=@axes.npy")
       ->allow_extra_args(false)
       ->type_name("NAME=@FILE");
-  return model;
 }
 
-void add_compile_options(CLI::App& command, ModelOptions& options) {
+void add_build_options(CLI::App& command, ModelOptions& options) {
   command.add_option("--target", options.target, "host, x86-64-v3, aarch64, ... [key=value ...]")
       ->capture_default_str()
       ->type_name("TARGET");
   command.add_option("--lock", options.lock, "Take schedules from a lock file or an artifact")
       ->type_name("PATH");
-  command.add_flag("--frozen", options.frozen, "Fail if --lock lacks a schedule that is needed");
   command.add_flag("--no-fuse", options.no_fuse, "One kernel per node, for finding faults");
   command
       .add_option("--compile-threads", options.compile_threads,
                   "Threads to compile with (default: all cores)")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+}
+
+void add_compile_options(CLI::App& command, ModelOptions& options) {
+  add_build_options(command, options);
+  command.add_flag("--frozen", options.frozen, "Fail if --lock lacks a schedule that is needed");
 }
 
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts) {
@@ -209,6 +205,32 @@ onnx::Imported import_model(const ModelOptions& options, const Console& console)
   }
 }
 
+std::string model_name(const ModelOptions& options, const std::string& name) {
+  if (!name.empty()) {
+    if (compile::identifier(name) != name) {
+      throw UserError(fmt::format("--name '{}' is no C identifier", name),
+                      fmt::format("'{}' would be one", compile::identifier(name)));
+    }
+    return name;
+  }
+  return options.path == "-" ? "model"
+                             : compile::identifier(fs::path(options.path).stem().string());
+}
+
+std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
+                                                            const onnx::ModelInfo& info) {
+  std::vector<std::pair<std::string, std::string>> rows;
+  if (options.path != "-") {
+    const fs::path path(options.path);
+    const artifact::FileEntry file =
+        artifact::describe_file(path.parent_path(), path.filename().string());
+    rows = {{"model", file.name}, {"sha256", file.sha256}};
+  }
+  rows.emplace_back("opset", fmt::format("{}", info.opset));
+  rows.emplace_back("producer", info.producer);
+  return rows;
+}
+
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
   compile::Options how;
@@ -237,15 +259,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
     throw CommandError(kExitFrozen, error.what());
   }
   result.compile_s = seconds_since(start);
-  result.program.provenance = {{"opset", fmt::format("{}", result.info.opset)},
-                               {"producer", result.info.producer}};
-  if (options.path != "-") {
-    const fs::path path(options.path);
-    const artifact::FileEntry file =
-        artifact::describe_file(path.parent_path(), path.filename().string());
-    result.program.provenance.insert(result.program.provenance.begin(),
-                                     {{"model", file.name}, {"sha256", file.sha256}});
-  }
+  result.program.provenance = provenance(options, result.info);
   return result;
 }
 

@@ -28,7 +28,11 @@ struct ModelOptions {
 
 // The model itself (positional or -m; it is returned), --dims, --shape, --bind.
 CLI::Option* add_import_options(CLI::App& command, ModelOptions& options);
-// --target, --lock, --frozen, --no-fuse, --compile-threads.
+// --dims, --shape, --bind.
+void add_shape_options(CLI::App& command, ModelOptions& options);
+// --target, --lock, --no-fuse, --compile-threads.
+void add_build_options(CLI::App& command, ModelOptions& options);
+// The same and --frozen.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 
 // "a=1,b=2" and repeated; throws UserError.
@@ -45,6 +49,12 @@ onnx::Imported import_model(const ModelOptions& options, const Console& console)
 // The same without the lines: nodes that cannot be imported are an onnx::ImportError.
 onnx::Imported import_quietly(const ModelOptions& options);
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console);
+
+// `name`, or one made from the file's. Throws UserError if it is no C identifier.
+std::string model_name(const ModelOptions& options, const std::string& name);
+// What artifact::Program::provenance says of the model.
+std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
+                                                            const onnx::ModelInfo& info);
 
 struct Compiled {
   artifact::Program program;

@@ -4,10 +4,63 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "support/check.h"
+
 namespace tenon::tools {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double seconds;
+};
+constexpr Unit kTimeUnits[] = {{"h", 3600}, {"m", 60}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}};
+
+const Unit* find_unit(std::string_view name) {
+  const auto it = std::find_if(std::begin(kTimeUnits), std::end(kTimeUnits),
+                               [&](const Unit& u) { return u.name == name; });
+  return it == std::end(kTimeUnits) ? nullptr : it;
+}
+
+}  // namespace
 
 std::string shape_text(const std::vector<int64_t>& shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
+}
+
+std::string clock_text(double seconds) {
+  const auto s = static_cast<int64_t>(std::max(0.0, std::round(seconds)));
+  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
+                  : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
+}
+
+double parse_duration(const std::string& text, const std::string& what) {
+  const auto refuse = [&]() -> double {
+    throw UserError(fmt::format("{} '{}' is no length of time", what, text),
+                    "such as 5m, 300s, 1h30m, 10ms");
+  };
+  double total = 0;
+  double last = HUGE_VAL;  // units get smaller from left to right
+  for (size_t at = 0; at < text.size();) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789.", at), text.size());
+    const size_t end = std::min(text.find_first_of("0123456789.", digits), text.size());
+    const std::string number = text.substr(at, digits - at);
+    char* rest = nullptr;
+    const double value = std::strtod(number.c_str(), &rest);
+    const bool bare = end == digits && at == 0;
+    const Unit* unit = bare ? find_unit("s") : find_unit(text.substr(digits, end - digits));
+    if (number.empty() || *rest != '\0' || unit == nullptr || unit->seconds >= last) {
+      return refuse();
+    }
+    last = unit->seconds;
+    total += value * unit->seconds;
+    at = end;
+  }
+  return total > 0 ? total : refuse();
 }
 
 }  // namespace tenon::tools

@@ -12,5 +12,9 @@ namespace tenon::tools {
 
 // "1x3x224x224"; a scalar is "scalar".
 std::string shape_text(const std::vector<int64_t>& shape);
+// 702 => "11:42", 3723 => "1:02:03"
+std::string clock_text(double seconds);
+// "5m", "300s", "1h30m", "10ms", "250us", "90" (seconds) => seconds. Throws UserError that begins with `what`.
+double parse_duration(const std::string& text, const std::string& what);
 
 }  // namespace tenon::tools

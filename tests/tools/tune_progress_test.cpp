@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a run looks, from the events that it told.
+#include "tools/tenon/tune_progress.h"
+
+#include <gtest/gtest.h>
+
+#include "tools/tenon/tune_frame.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr const char* kRun =
+    R"({"event":"run","t":0,"run":"r1","models":[{"name":"net","directory":"out"}],)"
+    R"("tasks":[{"key":"aaaaaaaaaaaaaaaa","label":"conv bias relu","calls":[4],"flops":1e6},)"
+    R"({"key":"bbbbbbbbbbbbbbbb","label":"matmul","calls":[1],"flops":1e5}],)"
+    R"("budget_s":1200,"trials":0,"measured_before":0,"spent_before_s":0})";
+constexpr const char* kDefaultA =
+    R"({"event":"default","t":1,"task":"aaaaaaaaaaaaaaaa","s":0.001,"outcome":"ok"})";
+constexpr const char* kDefaultB =
+    R"({"event":"default","t":2,"task":"bbbbbbbbbbbbbbbb","s":0.0007,"outcome":"ok"})";
+constexpr const char* kRound =
+    R"({"event":"round","t":702,"round":3,"task":"aaaaaaaaaaaaaaaa","tried":32,"ok":30,)"
+    R"("failures":{"run-timeout":1,"compile-timeout":2},"best_s":0.0005,"default_s":0.001,)"
+    R"("measured":1312,"failed":96})";
+
+TuneProgress after(std::initializer_list<const char*> events) {
+  TuneProgress p;
+  for (const char* e : events) {
+    p.take(e);
+  }
+  return p;
+}
+
+TEST(TuneProgress, AddsUpWhatWasTold) {
+  TuneProgress p = after({kRun, kDefaultA});
+  EXPECT_FALSE(p.default_estimate_s()) << "one task has no time yet";
+  EXPECT_FALSE(p.estimate_s());
+  p.take(kDefaultB);
+  EXPECT_DOUBLE_EQ(*p.default_estimate_s(), 4 * 0.001 + 0.0007);
+  EXPECT_DOUBLE_EQ(*p.estimate_s(), *p.default_estimate_s());
+  p.take(kRound);
+  EXPECT_DOUBLE_EQ(*p.estimate_s(), 4 * 0.0005 + 0.0007);
+  EXPECT_EQ(p.tasks()[0].trials, 32);
+  EXPECT_EQ(p.failures().at("compile-timeout"), 2);
+  EXPECT_EQ(p.measured(), 1312);
+  EXPECT_NEAR(p.share(p.tasks()[0]), 2.0 / 2.7, 1e-9);
+  EXPECT_DOUBLE_EQ(*p.eta_s(702), 498);
+  p.take(R"({"event":"network","model":"net","default_s":0.005,"tuned_s":0.003,"ratio":1.66,)"
+         R"("low":1.6,"high":1.7,"kept":"tuned","tuned":2,"tasks":2,"t":1190})");
+  EXPECT_DOUBLE_EQ(*p.models()[0].ratio, 1.66);
+  p.take(R"({"event":"end","reason":"budget","measured":1400,"failed":97,"t":1200})");
+  EXPECT_EQ(p.ended(), "budget");
+  EXPECT_EQ(p.failed(), 97);
+}
+
+TEST(TuneProgress, EtaIsByWhatEndsFirst) {
+  TuneProgress p;
+  p.take(R"({"event":"run","t":100,"run":"r","models":[],"tasks":[],"budget_s":1000,"trials":300,)"
+         R"("measured_before":100,"spent_before_s":100})");
+  EXPECT_DOUBLE_EQ(*p.eta_s(100), 900) << "nothing is known of the speed yet";
+  p.take(R"({"event":"round","t":150,"task":"x","tried":100,"measured":200,"failed":0})");
+  EXPECT_DOUBLE_EQ(*p.eta_s(150), 50) << "100 more at two a second";
+  TuneProgress open;
+  open.take(R"({"event":"run","t":0,"run":"r","models":[],"tasks":[],"budget_s":0,"trials":0})");
+  EXPECT_FALSE(open.eta_s(5));
+}
+
+TEST(TuneProgress, WhatIsNotUnderstoodIsLeftOut) {
+  TuneProgress p = after({kRun, kDefaultA, kDefaultB});
+  for (const char* e : {"", "{", "[]", "3", R"({"event":7})", R"({"event":"news","t":"soon"})",
+                        R"({"event":"round","task":3,"failures":[1],"best_s":null})",
+                        R"({"event":"default","task":"aaaaaaaaaaaaaaaa","s":null})",
+                        R"({"event":"artifact","model":"other"})"}) {
+    p.take(e);
+  }
+  EXPECT_FALSE(p.default_estimate_s()) << "its default failed";
+  EXPECT_TRUE(p.estimate_s());
+}
+
+TEST(TuneFrame, FitsTheTerminal) {
+  const TuneProgress p = after({kRun, kDefaultA, kDefaultB, kRound});
+  for (const int columns : {1, 20, 40, 80, 200}) {
+    for (const int rows : {1, 3, 5, 6, 24}) {
+      for (const char* status : {"", "stopping"}) {
+        const auto lines = tune_frame(p, 702, {columns, rows, false, status});
+        EXPECT_LE(static_cast<int>(lines.size()), std::max(3, rows - 1)) << rows;
+        for (const std::string& line : lines) {
+          EXPECT_LT(static_cast<int>(line.size()), std::max(2, columns)) << line;
+          EXPECT_EQ(line.find('\033'), std::string::npos) << line;
+          EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+        }
+      }
+    }
+  }
+  EXPECT_TRUE(tune_frame(TuneProgress(), 0, {}).empty());
+}
+
+TEST(TuneFrame, ShowsWhatMatters) {
+  const TuneProgress p = after({kRun, kDefaultA, kDefaultB, kRound});
+  const auto lines = tune_frame(p, 702, {120, 24, false, "stopping"});
+  ASSERT_EQ(lines.size(), 7U);
+  EXPECT_EQ(lines[0], "default  4.700 ms, sum of 2 tasks");
+  EXPECT_EQ(lines[1],
+            "[############----------] 11:42 / 20:00  eta 8:18  1,312 measured  96 failed "
+            "(2 compile-timeout, 1 run-timeout)");
+  EXPECT_EQ(lines[3],
+            "  conv bias relu aaaaaaaa                           4   500.0 us   1.000 ms   74 % "
+            "     32  <-");
+  EXPECT_EQ(lines[5], "best     2.700 ms, sum of the best of its tasks (1.74x)");
+  EXPECT_EQ(lines[6], "stopping");
+  const auto coloured = tune_frame(p, 702, {120, 24, true, ""});
+  EXPECT_NE(coloured[3].find("\033[32m"), std::string::npos) << "gains are green";
+}
+
+TEST(TuneFrame, ManyTasksAreCutToThoseThatMatter) {
+  std::string run =
+      R"({"event":"run","t":0,"run":"r","models":[],"budget_s":60,"trials":0,"tasks":[)";
+  for (int i = 0; i < 40; ++i) {
+    run +=
+        (i > 0 ? "," : "") + std::string(R"({"key":"k)") + std::to_string(100 + i) +
+        R"(","label":"a label that is much longer than the column that it is shown in","calls":[1]})";
+  }
+  TuneProgress p;
+  p.take(run + "]}");
+  for (int i = 0; i < 40; ++i) {
+    p.take(R"({"event":"default","t":1,"task":"k)" + std::to_string(100 + i) + R"(","s":)" +
+           std::to_string(0.001 * (i + 1)) + "}");
+  }
+  const auto lines = tune_frame(p, 1, {90, 50, false, ""});
+  ASSERT_EQ(lines.size(), 2U + 1 + 12 + 1 + 1);
+  EXPECT_NE(lines[3].find("k139"), std::string::npos) << lines[3];
+  EXPECT_NE(lines[15].find("28 more tasks, 50 % together"), std::string::npos) << lines[15];
+}
+
+TEST(TuneFrame, PlainLine) {
+  EXPECT_EQ(tune_line(after({kRun}), 3), "t=3 measured=0 failed=0 eta_s=1197");
+  EXPECT_EQ(tune_line(after({kRun, kDefaultA, kDefaultB, kRound}), 702),
+            "t=702 measured=1312 failed=96 best_ms=2.7 default_ms=4.7 eta_s=498");
+}
+
+}  // namespace
+}  // namespace tenon::tools
