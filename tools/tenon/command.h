@@ -74,6 +74,7 @@ Run add_licenses(CLI::App& command, Console& console);
 Run add_profile(CLI::App& command, Console& console);
 Run add_report(CLI::App& command, Console& console);
 Run add_run(CLI::App& command, Console& console);
+Run add_tune(CLI::App& command, Console& console);
 Run add_version(CLI::App& command, Console& console);
 Run add_zoo(CLI::App& command, Console& console);
 

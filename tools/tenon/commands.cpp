@@ -20,6 +20,17 @@ constexpr CommandRow kCommands[] = {
      "tenon compile model.onnx -o out/ --target x86-64-v3 --emit so,a,h,asm\n"
      "tenon compile model.onnx -o again/ --lock out/ --frozen",
      add_compile},
+    {"tune", "Search for the fastest schedules and write the best verified artifact",
+     "At every moment the best verified artifact so far lies in the folder. Each measurement is in "
+     "the database before "
+     "it is shown; the same command again goes on where it was cut off. Ctrl-C finishes the "
+     "running batch, twice "
+     "stops at once. A task that does not gain keeps its default schedule.",
+     "tenon tune model.onnx --budget 5m -o out/\n"
+     "tenon tune a.onnx b.onnx --trials 2000 --threads 2 -o out/\n"
+     "tenon tune model.onnx --dry-run\n"
+     "tenon tune model.onnx --budget 1h --jsonl | jq -c 'select(.event == \"best\")'",
+     add_tune},
     {"run", "Run a model or an artifact once",
      "Inputs come from files or are random; results are summed up, and kept with --outputs.",
      "tenon run out/ --inputs x=@image.npy --outputs result.npz\n"

@@ -32,12 +32,6 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
-std::string clock_text(double seconds) {
-  const auto s = static_cast<int64_t>(std::max(0.0, std::round(seconds)));
-  return s < 3600 ? fmt::format("{}:{:02}", s / 60, s % 60)
-                  : fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60);
-}
-
 double parse_duration(const std::string& text, const std::string& what) {
   const auto refuse = [&]() -> double {
     throw UserError(fmt::format("{} '{}' is no length of time", what, text),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes as people read them; numbers are in support/text.h.
+// Shapes and lengths of time as people write them; numbers are in support/text.h.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,6 @@ namespace tenon::tools {
 
 // "1x3x224x224"; a scalar is "scalar".
 std::string shape_text(const std::vector<int64_t>& shape);
-// 702 => "11:42", 3723 => "1:02:03"
-std::string clock_text(double seconds);
 // "5m", "300s", "1h30m", "10ms", "250us", "90" (seconds) => seconds. Throws UserError that begins with `what`.
 double parse_duration(const std::string& text, const std::string& what);
 

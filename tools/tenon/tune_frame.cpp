@@ -34,7 +34,7 @@ std::string default_line(const TuneProgress& p) {
   std::vector<std::string> written;
   for (const ModelProgress& m : p.models()) {
     if (m.written_s) {
-      written.push_back(fmt::format("{} written at {}", m.directory, clock_text(*m.written_s)));
+      written.push_back(fmt::format("{} written at {}", m.directory, duration_text(*m.written_s)));
     }
   }
   const auto s = p.default_estimate_s();
@@ -59,10 +59,10 @@ std::string failures_text(const TuneProgress& p) {
 std::string bar_line(const TuneProgress& p, double t, int columns) {
   const auto eta = p.eta_s(t);
   double done = 0;
-  std::string clock = clock_text(t);
+  std::string clock = duration_text(t);
   if (p.budget_s() > 0) {
     done = t / p.budget_s();
-    clock += " / " + clock_text(p.budget_s());
+    clock += " / " + duration_text(p.budget_s());
   }
   if (p.trials() > 0) {
     done = std::max(done, static_cast<double>(p.measured()) / static_cast<double>(p.trials()));
@@ -71,7 +71,7 @@ std::string bar_line(const TuneProgress& p, double t, int columns) {
   const int filled = std::clamp(static_cast<int>(done * width), 0, width);
   return fmt::format(
       "[{:#<{}}{:-<{}}] {}{}  {}{} measured  {} failed{}", "", filled, "", width - filled, clock,
-      eta && p.ended().empty() ? "  eta " + clock_text(*eta) : "", grouped(p.measured()),
+      eta && p.ended().empty() ? "  eta " + duration_text(*eta) : "", grouped(p.measured()),
       p.trials() > 0 ? " of " + grouped(p.trials()) : "", grouped(p.failed()), failures_text(p));
 }
 
