@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "report/json.h"
@@ -18,14 +19,21 @@ size_t count(const std::string& text, const std::string& what) {
   return n;
 }
 
-class EveryKind : public testing::TestWithParam<Kind> {
- protected:
-  RunStory story() { return read_story(*db_, add_sample_run(*db_, GetParam())); }
-  SampleDatabase db_;
-};
+// Made once each: a database waits for the disk.
+const RunStory& sample_story(Kind kind) {
+  static const std::map<Kind, RunStory> kStories = [] {
+    SampleDatabase db;
+    std::map<Kind, RunStory> all;
+    for (const Kind k : kKinds) all[k] = read_story(*db, add_sample_run(*db, k));
+    return all;
+  }();
+  return kStories.at(kind);
+}
+
+class EveryKind : public testing::TestWithParam<Kind> {};
 
 TEST_P(EveryKind, ThePageIsOneFileWithOneScript) {
-  const std::string page = to_html(story());
+  const std::string page = to_html(sample_story(GetParam()));
   EXPECT_EQ(page.find("<!doctype html>"), 0u);
   EXPECT_TRUE(page.ends_with("</html>\n"));
   EXPECT_EQ(count(page, "<script"), 1u) << "of labels and errors no script may come";
@@ -42,7 +50,7 @@ TEST_P(EveryKind, ThePageIsOneFileWithOneScript) {
 }
 
 TEST_P(EveryKind, MarkdownAndJsonAreWhole) {
-  const RunStory s = story();
+  const RunStory& s = sample_story(GetParam());
   const std::string text = to_markdown(s);
   EXPECT_EQ(text.find("# Tuning run "), 0u);
   EXPECT_EQ(count(text, "<script"), count(text, "\\<script"))
@@ -57,8 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Runs, EveryKind, testing::ValuesIn(kKinds),
                          [](const auto& kind) { return std::string(name_of(kind.param)); });
 
 TEST(Html, AWholeRunHasItsParts) {
-  SampleDatabase db;
-  const std::string page = to_html(read_story(*db, add_sample_run(*db, Kind::kWhole)));
+  const std::string page = to_html(sample_story(Kind::kWhole));
   for (const char* part : {"× faster",
                            "95 % interval",
                            "mobilenet_v2",
@@ -95,8 +102,7 @@ TEST(Html, OddRunsSayWhatTheyLack) {
                 {Kind::kEmpty, "The run names no task."},
                 {Kind::kTwoModels, "in 2 parts"}};
   for (const auto& c : kCases) {
-    SampleDatabase db;
-    const std::string page = to_html(read_story(*db, add_sample_run(*db, c.kind)));
+    const std::string page = to_html(sample_story(c.kind));
     EXPECT_NE(page.find(c.says), std::string::npos) << name_of(c.kind) << ": " << c.says;
   }
 }
