@@ -17,7 +17,7 @@ class TemplateSpace : public Space {
     const templates::Choice rule = templates::choose(initial_, edges_);
     family_ = rule.name;
     for (const auto& [knob, most] : rule.plan.free) knobs_.push_back({knob, most});
-    for (const Knob& k : knobs_) start_[k.name] = rule.plan.knobs.at(k.name);
+    start_ = rule.plan.chosen;
     default_ = rule.trace;
   }
 

@@ -51,9 +51,12 @@ void PlanWriter::store(const std::string& tensor, const layout::Layout& l) {
 }
 
 int64_t PlanWriter::choice(const std::string& knob, int64_t rule, int64_t most) {
-  plan_.free[knob] = std::max(rule, most);
+  most = std::max(rule, most);
   const auto it = edges_.given.find(knob);
-  return it == edges_.given.end() ? rule : std::clamp<int64_t>(it->second, 1, std::max(rule, most));
+  const int64_t value = it == edges_.given.end() ? rule : std::clamp<int64_t>(it->second, 1, most);
+  plan_.free[knob] = most;
+  plan_.chosen[knob] = value;
+  return value;
 }
 
 void PlanWriter::store_fixed_inputs(const std::vector<std::string>& done) {

@@ -32,6 +32,7 @@ struct Plan {
   std::string text;       // a trace with $knobs
   Knobs knobs;            // their values for this dag and target
   Knobs free;             // those that may be given, with the most that makes sense; the least is 1
+  Knobs chosen;           // the values of the free ones
   bool flexible = false;  // see Choice
 };
 
