@@ -75,6 +75,7 @@ std::string render_illegal(const State& s, const Illegal& why) {
     if (hole == "value") out += std::to_string(why.value);
     if (hole == "scope") out += word(static_cast<ir::Scope>(why.value));
     if (hole == "intrinsic") out += word(static_cast<Dot>(why.value));
+    if (hole == "algorithm") out += word(static_cast<Algorithm>(why.value));
     if (hole == "limit") out += std::to_string(why.limit);
     i = end + 1;
   }

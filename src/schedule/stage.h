@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "layout/layout.h"
+#include "schedule/algorithms.h"
 #include "schedule/fields.h"
 #include "te/dag.h"
 
@@ -62,6 +63,9 @@ struct Stage {
   ir::Expr holds;  // over op's axes: true where the layout stores an element; may be undefined
   bool zero_padding = false;  // where `holds` is false the buffer must hold zero
   bool constant = false;      // an input known at compile time
+  // Of a constant: what its buffer holds instead of the tensor, of which `layout` is the layout then; may be null.
+  std::shared_ptr<const WeightTransform> transform;
+  double growth = 1;  // of rounding errors, by `variant`
   bool output = false;
   StageId stored_in = -1;  // store_at: the input whose buffer holds this one
   ir::Scope scope = ir::Scope::kGlobal;

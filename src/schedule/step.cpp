@@ -22,6 +22,7 @@ struct FieldHash {
   void operator()(ir::Scope v) { h.add(static_cast<int32_t>(v)); }
   void operator()(ir::ThreadTag v) { h.add(static_cast<int32_t>(v)); }
   void operator()(Dot v) { h.add(static_cast<int32_t>(v)); }
+  void operator()(Algorithm v) { h.add(static_cast<int32_t>(v)); }
   template <class T>
   void operator()(const std::vector<T>& v) {
     h.add(static_cast<uint64_t>(v.size()));

@@ -30,6 +30,7 @@
 #include "schedule/primitives/storage_align.h"
 #include "schedule/primitives/tensorize.h"
 #include "schedule/primitives/unroll.h"
+#include "schedule/primitives/variant.h"
 #include "schedule/primitives/vectorize.h"
 
 namespace tenon::schedule {

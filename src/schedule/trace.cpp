@@ -23,6 +23,7 @@ struct ToJson {
   json operator()(ir::Scope v) { return static_cast<int>(v); }
   json operator()(ir::ThreadTag v) { return static_cast<int>(v); }
   json operator()(Dot v) { return static_cast<int>(v); }
+  json operator()(Algorithm v) { return static_cast<int>(v); }
   template <class T>
   json operator()(const std::vector<T>& v) {
     json out = json::array();
@@ -53,6 +54,9 @@ struct FromJson {
   void read(const json& j, ir::ThreadTag& v) { v = static_cast<ir::ThreadTag>(number(j, 0, 7)); }
   void read(const json& j, Dot& v) {
     v = static_cast<Dot>(number(j, 0, static_cast<int64_t>(dots().size()) - 1));
+  }
+  void read(const json& j, Algorithm& v) {
+    v = static_cast<Algorithm>(number(j, 0, static_cast<int64_t>(algorithms().size()) - 1));
   }
   template <class T>
   void read(const json& j, std::vector<T>& v) {

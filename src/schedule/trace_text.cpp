@@ -32,6 +32,7 @@ class Printer {
   void operator()(ir::Scope v) { add_word(std::string(word(v))); }
   void operator()(ir::ThreadTag v) { add_word(std::string(word(v))); }
   void operator()(Dot v) { add_word(std::string(word(v))); }
+  void operator()(Algorithm v) { add_word(std::string(word(v))); }
   void operator()(const std::vector<LoopRef>& v) {
     list(v, [&](const LoopRef& l) { return loop_name(l); });
   }
@@ -217,6 +218,17 @@ class LineParser {
       fail(t, "unknown intrinsic '" + std::string(t.text) + "'", names);
     }
     v = *dot;
+  }
+  void read(const char* name, Algorithm& v) {
+    const Token& t = take(name);
+    const auto algorithm = parse_algorithm(t.text);
+    if (!algorithm) {
+      std::string names;
+      for (const AlgorithmRow& r : algorithms())
+        names += (names.empty() ? "" : ", ") + std::string(r.name);
+      fail(t, "unknown algorithm '" + std::string(t.text) + "'", names);
+    }
+    v = *algorithm;
   }
   template <class T>
   void read(const char* name, std::vector<T>& v) {

@@ -24,11 +24,19 @@ std::optional<T> find(const std::array<std::string_view, N>& words, std::string_
 std::string_view word(ir::Scope s) { return kScopes[static_cast<size_t>(s)]; }
 std::string_view word(ir::ThreadTag t) { return kTags[static_cast<size_t>(t)]; }
 std::string_view word(Dot d) { return row_of(d).name; }
+std::string_view word(Algorithm a) { return row_of(a).name; }
 std::optional<ir::Scope> parse_scope(std::string_view w) { return find<ir::Scope>(kScopes, w); }
 std::optional<ir::ThreadTag> parse_tag(std::string_view w) { return find<ir::ThreadTag>(kTags, w); }
 std::optional<Dot> parse_dot(std::string_view w) {
   for (const DotRow& r : dots()) {
     if (r.name == w) return r.dot;
+  }
+  return std::nullopt;
+}
+
+std::optional<Algorithm> parse_algorithm(std::string_view w) {
+  for (const AlgorithmRow& r : algorithms()) {
+    if (r.name == w) return r.algorithm;
   }
   return std::nullopt;
 }
