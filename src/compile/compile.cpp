@@ -127,8 +127,11 @@ class Weights {
  public:
   Weights(const graph::Graph& g, artifact::Program& program) : g_(g), program_(program) {}
 
-  Param add(ValueId v, const layout::Layout& l) {
-    const auto key = std::pair(g_.value(v).data.get(), layout::to_string(l));
+  Param add(ValueId v, const Stored& stored) {
+    const layout::Layout& l = stored.layout;
+    const std::string how =
+        (stored.transform ? stored.transform->text() : "") + layout::to_string(l);
+    const auto key = std::pair(g_.value(v).data.get(), how);
     const auto [it, first] = known_.try_emplace(key);
     if (first) {
       it->second.place = Place::kWeights;
@@ -138,17 +141,20 @@ class Weights {
       it->second.bytes = n;
       program_.weights_bytes += aligned(n);
       program_.weights.push_back({it->second.offset, nullptr});
-      jobs_.push_back({v, l});
+      jobs_.push_back({v, stored});
     }
     return it->second;
   }
 
   void pack(int threads) {
     for_each_parallel(jobs_.size(), threads, [&](size_t i) {
-      const auto& [v, l] = jobs_[i];
-      const graph::Data& data = g_.value(v).data;
-      program_.weights[i].data =
-          l.is_identity() ? data : std::make_shared<const ir::Array>(l.pack(*data));
+      const auto& [v, stored] = jobs_[i];
+      graph::Data data = g_.value(v).data;
+      if (stored.transform != nullptr)
+        data = std::make_shared<const ir::Array>(stored.transform->apply(*data));
+      program_.weights[i].data = stored.layout.is_identity()
+                                     ? data
+                                     : std::make_shared<const ir::Array>(stored.layout.pack(*data));
     });
   }
 
@@ -156,7 +162,7 @@ class Weights {
   const graph::Graph& g_;
   artifact::Program& program_;
   std::map<std::pair<const ir::Array*, std::string>, Param> known_;
-  std::vector<std::pair<ValueId, layout::Layout>> jobs_;
+  std::vector<std::pair<ValueId, Stored>> jobs_;
 };
 
 artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,

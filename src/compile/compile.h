@@ -13,6 +13,7 @@
 #include "artifact/program.h"
 #include "graph/graph.h"
 #include "target/target.h"
+#include "templates/template.h"
 
 namespace tenon::compile {
 
@@ -30,6 +31,8 @@ struct Options {
   bool schedule =
       true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
   Schedules schedules;  // used where they have the task; templates otherwise
+  templates::Accuracy accuracy =
+      templates::Accuracy::kDefault;  // of the algorithms templates choose
   bool frozen = false;  // a task that `schedules` does not have is an error: MissingSchedule
   int threads = 0;      // for compiling; 0: one per core
   // What happens, for progress displays: phase, done, total.

@@ -64,18 +64,19 @@ class Maker {
       origin = "definition";
       return {};
     }
-    const templates::Choice choice = templates::choose(initial, {c.edges, false});
+    const templates::Choice choice = templates::choose(
+        initial, {.fixed = c.edges, .borders = false, .given = {}, .accuracy = options_.accuracy});
     origin = fmt::format("template {}", choice.name);
     return choice.trace;
   }
 
-  static std::map<std::string, layout::Layout> edges_of(const schedule::State& s) {
-    std::map<std::string, layout::Layout> edges;
+  static std::map<std::string, Stored> edges_of(const schedule::State& s) {
+    std::map<std::string, Stored> edges;
     const te::ComputeDag& dag = s.dag();
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
       const schedule::Stage& st = s.stage(static_cast<schedule::StageId>(i));
       TENON_CHECK(st.stored_in < 0) << "store_at of " << dag.inputs[i].tensor.name();
-      edges.emplace(dag.inputs[i].tensor.name(), st.layout);
+      edges.emplace(dag.inputs[i].tensor.name(), Stored{st.layout, st.transform});
     }
     return edges;
   }

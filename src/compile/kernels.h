@@ -6,12 +6,19 @@
 
 #include "compile/compile.h"
 #include "compile/layouts.h"
+#include "schedule/algorithms.h"
 
 namespace tenon::compile {
 
+// How a kernel wants a tensor: a constant may be turned into something else before it is laid out.
+struct Stored {
+  layout::Layout layout;
+  std::shared_ptr<const schedule::WeightTransform> transform;
+};
+
 struct Scheduled {
   artifact::Kernel kernel;
-  std::map<std::string, layout::Layout> edges;  // of every tensor, constants too
+  std::map<std::string, Stored> edges;  // of every tensor, constants too
 };
 
 struct KernelSet {

@@ -215,7 +215,8 @@ class Device : public Measurer {
       std::vector<ir::Array> got;
       const Ran r = run_once(*state, b.job, (*cases)[i].inputs, options_.run_limit_s, got);
       if (r.outcome != Outcome::kOk) return r.error;
-      if (std::string why = differs(*t.dag, (*cases)[i], got); !why.empty()) return why;
+      if (std::string why = differs(*t.dag, (*cases)[i], got, state->growth()); !why.empty())
+        return why;
     }
     return "";
   }

@@ -98,8 +98,9 @@ std::shared_ptr<const std::vector<Case>> References::cases(const task::Task& t) 
       .first->second;
 }
 
-std::string differs(const te::ComputeDag& dag, const Case& c, const std::vector<ir::Array>& got) {
-  const double relative = te::tolerance(dag);
+std::string differs(const te::ComputeDag& dag, const Case& c, const std::vector<ir::Array>& got,
+                    double growth) {
+  const double relative = growth * te::tolerance(dag);
   const bool rounded = rounds_floats(dag);
   for (size_t o = 0; o < c.outputs.size(); ++o) {
     const ir::Array& want = c.outputs[o];

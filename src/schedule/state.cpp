@@ -76,6 +76,12 @@ StageId State::find(std::string_view name) const {
   return -1;
 }
 
+double State::growth() const {
+  double g = 1;
+  for (const auto& s : stages_) g *= s->growth;
+  return g;
+}
+
 Stage& State::edit(StageId s) {
   auto& p = stages_[static_cast<size_t>(s)];
   if (p.use_count() > 1) p = std::make_shared<Stage>(*p);

@@ -32,6 +32,8 @@ class State {
   std::vector<StageId> readers_of(const ir::Buffer& b) const;
   std::vector<StageId> attached_to(StageId s, LoopId l) const;  // in order()
   StageId find(std::string_view stage_name) const;
+  // How much larger than the definition's the rounding errors may be.
+  double growth() const;
 
   // For primitives only.
   Stage& edit(StageId s);

@@ -19,6 +19,13 @@ namespace tenon::templates {
 using Knobs = std::map<std::string, int64_t>;
 
 // How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
+// How much larger than the definition's own the rounding errors may be.
+enum class Accuracy : uint8_t {
+  kStrict,   // at most 4 times
+  kDefault,  // every algorithm whose error stays far below what networks notice
+};
+double most_growth(Accuracy a);
+
 struct Edges {
   // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.
   std::map<std::string, layout::Layout> fixed = {};
@@ -26,6 +33,7 @@ struct Edges {
   bool borders = true;
   // Values for knobs that a plan lists as free, instead of those that the family's rule chooses.
   Knobs given = {};
+  Accuracy accuracy = Accuracy::kDefault;
 };
 
 struct Plan {

@@ -9,6 +9,8 @@ namespace tenon::templates {
 namespace {
 
 constexpr Template kTemplates[] = {
+    {"winograd", "convolution of 3 taps with fewer multiplications, tiles transformed",
+     plan_winograd},
     {"conv", "direct convolution on blocked channels, register tile of positions x channels",
      plan_conv},
     {"depthwise", "depthwise convolution, kernel held in registers", plan_depthwise},

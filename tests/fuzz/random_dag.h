@@ -33,11 +33,13 @@ std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, Rng& rng);
 
 // Empty, or the first mismatch. For inputs from random_inputs. Integers and outputs that depend on exact
 // operations only must be equal; others may differ by tolerance().
+// `growth` above 1 (schedule::State::growth): nothing is exact, and errors may be that much larger.
 std::string compare(const std::vector<ir::Array>& expected, const std::vector<ir::Array>& actual,
-                    const te::ComputeDag& dag);
+                    const te::ComputeDag& dag, double growth = 1);
 
 // Absolute: 16 * (rounding unit of the coarsest inexact float type) * sqrt(1 + lengths of the inexact
 // reductions) * (bound of the largest inexact tensor); 0 for an exact output.
-double tolerance(const te::ComputeDag& dag, const te::Tensor& output);
+// With growth: growth * (rounding unit) * sqrt(1 + lengths of all reductions) * (largest bound).
+double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double growth = 1);
 
 }  // namespace tenon::fuzz

@@ -292,6 +292,21 @@ std::vector<AppliedCase> applied_cases() {
        "reorder M [k.0, j, k.1]",
        "tensorize M j k.1 dot_bf16bf16"},
 
+      {kFilters, "", "variant C winograd2"},
+      {kFilters, "", "variant C winograd4"},
+      {kFilters, "", "variant D winograd2"},
+      {kFilters, "", "variant D winograd4"},
+      {kFilters, "variant C winograd2", "variant D winograd2"},
+      {kFilters, "variant C winograd4", "compute_inline C.v"},
+      {kFilters, "variant D winograd2\ncompute_inline D.y", "compute_at D.y1 D y"},
+      {kFilters,
+       "variant D winograd4\nsplit D y [4]\nsplit D x [4]\nreorder D [y.0, x.0, y.1, "
+       "x.1]\ncompute_inline D.y",
+       "compute_at D.y1 D x.0"},
+      {kFilters, "variant D winograd4", "layout_reorder U [0, 1, 3, 2, 4]"},
+      {kFilters, "variant D winograd4", "layout_split U 2 [2, 2]"},
+      {kFilters, "variant D winograd2", "layout_fuse D.v 0 2"},
+
       // A register tile, step by step.
       {kMatmul, kTile, "vectorize D j"},
       {kMatmul, kTile + "vectorize D j\n", "parallel D i.0"},

@@ -33,6 +33,17 @@ output Z
 )";
 
 // One element out of two reductions.
+// Filters of three taps along one dimension, and along the last two of three.
+inline constexpr const char* kFilters = R"(
+input X: f32[2, 3, 9]
+input Z: f32[1, 2, 4, 6, 7]
+const W: f32[4, 3, 3]
+const U: f32[3, 2, 2, 3, 3]
+C[n: 2, k: 4, x: 7] = sum(c: 3, r: 3) X[n, c, x + r] * W[k, c, r]
+D[n: 1, k: 3, z: 3, y: 4, x: 5] = sum(c: 2, q: 2, r: 3, s: 3) Z[n, c, z + q, y + r, x + s] * U[k, c, q, r, s]
+output C
+output D
+)";
 inline constexpr const char* kNorm = R"(
 input A: f32[3, 17]
 R[i: 3] = sum(k: 17) A[i, k] * A[i, k]

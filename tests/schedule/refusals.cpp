@@ -282,6 +282,18 @@ std::vector<RefusedCase> refused_steps() {
       {kBytes, std::string(kPackedBytes) + "tensorize C j k.1 dot_u8i8",
        "tensorize C j k.1 dot_u8i8", kAnnotated, "loop j of C already carries an annotation"},
 
+      {kMatmul, "", "variant C winograd2", kBadVariant, "C cannot be computed by winograd2"},
+      {kMatmul, "", "variant A winograd2", kPlaceholder, "A is an input: it has no loops"},
+      {kConv, "", "variant P winograd4", kBadVariant, "P cannot be computed by winograd4"},
+      {kFilters, "variant C winograd2", "variant C winograd2", kBadVariant,
+       "C cannot be computed by winograd2"},
+      {kFilters, "split C x [2]", "variant C winograd2", kLoopsTransformed,
+       "C already has loop steps; layout steps and cache_write come before them"},
+      {kFilters, "layout_reorder D [0, 1, 2, 4, 3]", "variant D winograd2", kLoopsTransformed,
+       "D already has loop steps; layout steps and cache_write come before them"},
+      {kFilters, "layout_reorder W [1, 0, 2]", "variant C winograd4", kBadVariant,
+       "C cannot be computed by winograd4"},
+
       // Layouts.
       {kMatmul, "", "layout_split %9 0 [2, 2]", kNoSuchStage, "there is no stage 9"},
       {kMatmul, "", "layout_split A 2 [2, 2]", kNoSuchDim, "the layout of A has no dimension 2"},

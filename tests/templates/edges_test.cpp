@@ -73,7 +73,8 @@ std::string run_with_garbage(const schedule::State& s, const std::vector<ir::Arr
   const auto n = static_cast<std::ptrdiff_t>(args.size());
   for (ir::Array& a : lower::make_outputs(s)) args.push_back(std::move(a));
   ir::interpret(*f, args);
-  return fuzz::compare(expected, lower::unpack_outputs(s, {args.begin() + n, args.end()}), s.dag());
+  return fuzz::compare(expected, lower::unpack_outputs(s, {args.begin() + n, args.end()}), s.dag(),
+                       s.growth());
 }
 
 class EdgesTest : public ::testing::TestWithParam<Case> {};
