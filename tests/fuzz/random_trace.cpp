@@ -127,6 +127,9 @@ struct Nonsense {
   void operator()(ir::Scope& v) { v = static_cast<ir::Scope>(rng.between(0, 3)); }
   void operator()(ir::ThreadTag& v) { v = static_cast<ir::ThreadTag>(rng.between(0, 7)); }
   void operator()(schedule::Dot& v) { v = static_cast<schedule::Dot>(rng.between(0, 4)); }
+  void operator()(schedule::Algorithm& v) {
+    v = static_cast<schedule::Algorithm>(rng.between(0, 1));
+  }
   template <class T>
   void operator()(std::vector<T>& v) {
     v.resize(static_cast<size_t>(rng.between(0, 4)));

@@ -145,6 +145,12 @@ Step draw_tensorize(TraceDrawer& d) {
   return Tensorize{s, {leaves[leaves.size() - 2]}, {leaves.back()}, dot};
 }
 
+Step draw_variant(TraceDrawer& d) {
+  const auto& rows = algorithms();
+  return Variant{d.loop_stage(),
+                 d.rng.pick(std::vector<AlgorithmRow>(rows.begin(), rows.end())).algorithm};
+}
+
 int64_t any_dim(TraceDrawer& d, StageRef s) {
   const int64_t rank = static_cast<int64_t>(d.stage(s).buffer.rank());
   return rank == 0 ? 0 : d.rng.between(0, rank - 1);
@@ -233,6 +239,7 @@ constexpr Proposal kProposals[] = {
     {"layout_pad", 4, draw_layout_pad},
     {"layout_unfold", 3, draw_layout_unfold},
     {"layout_store_at", 3, draw_layout_store_at},
+    {"variant", 6, draw_variant},
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "schedule/trace.h"
 #include "te/ops.h"
 #include "te/rounding.h"
+#include "te/text.h"
 
 namespace tenon::schedule {
 namespace {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/primitives/variant.h"
 
+#include <cmath>
+#include <functional>
+
 #include "arith/linear.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -77,18 +80,15 @@ struct Shape {
   }
 };
 
-// One row of a matrix times terms; zeros are left out, so that nothing is read for them.
+// One row of a matrix times terms, what is added first; zeros are left out, so that nothing is read for them.
 Expr combination(const std::vector<double>& row, const std::function<Expr(size_t)>& term) {
   Expr sum;
-  for (size_t i = 0; i < row.size(); ++i) {
-    if (row[i] == 0) continue;
-    Expr t = term(i);
-    const double size = std::abs(row[i]);
-    if (size != 1) t = t * ir::make_float(ir::kF32, size);
-    if (!sum.defined()) {
-      sum = row[i] < 0 ? ir::zero_of(ir::kF32) - t : t;
-    } else {
-      sum = row[i] < 0 ? sum - t : sum + t;
+  for (const bool negative : {false, true}) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (row[i] == 0 || (row[i] < 0) != negative) continue;
+      Expr t = term(i);
+      if (std::abs(row[i]) != 1) t = t * ir::make_float(ir::kF32, std::abs(row[i]));
+      sum = !sum.defined() ? t : negative ? sum - t : sum + t;
     }
   }
   return sum;
