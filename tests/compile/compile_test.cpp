@@ -102,6 +102,7 @@ TEST(Compile, AConvolutionTakesRowMajorTensorsAsTheyAre) {
     GraphBuilder b(g);
     te::ConvParams same;
     same.pad_before = same.pad_after = {1, 1};
+    same.stride = {2, 2};  // no other algorithm than the direct one
     const ValueId x = b.input("x", ir::kF32, {1, 32, 20, 13});
     for (int i = 0; i < readers; ++i) {
       const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {48, 32, 3, 3}));
@@ -111,6 +112,37 @@ TEST(Compile, AConvolutionTakesRowMajorTensorsAsTheyAre) {
     EXPECT_EQ(p.steps.size(), readers == 1 ? 1u : 3u);
     const auto inputs = graph::random_inputs(rng, g);
     const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs));
+    EXPECT_LT(d.error, 1e-5) << d.where;
+  }
+}
+
+// Weights are turned when the program is made; --accuracy strict leaves large tiles out.
+TEST(Compile, ConvolutionsByFewerMultiplications) {
+  Rng rng(6);
+  Graph g;
+  GraphBuilder b(g);
+  te::ConvParams same;
+  same.pad_before = same.pad_after = {1, 1};
+  ValueId x = b.input("x", ir::kF32, {1, 32, 17, 19});
+  for (int i = 0; i < 2; ++i) {
+    const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {32, 32, 3, 3}));
+    x = b.add("conv", graph::Conv{same}, {x, w});
+  }
+  g.add_output(x, "y");
+  const auto inputs = graph::random_inputs(rng, g);
+  const auto expected = graph::evaluate(g, inputs);
+  for (const auto accuracy : {templates::Accuracy::kDefault, templates::Accuracy::kStrict}) {
+    Options o = host();
+    o.accuracy = accuracy;
+    const artifact::Program p = compile(g, "net", o);
+    int large = 0, turned = 0;
+    for (const artifact::Kernel& k : p.kernels) {
+      turned += k.trace.find("variant") != std::string::npos ? 1 : 0;
+      large += k.trace.find("winograd4") != std::string::npos ? 1 : 0;
+    }
+    EXPECT_GT(turned, 0);
+    if (accuracy == templates::Accuracy::kStrict) EXPECT_EQ(large, 0);
+    const auto d = graph::compare(expected, run(p, inputs, 2));
     EXPECT_LT(d.error, 1e-5) << d.where;
   }
 }

@@ -113,6 +113,22 @@ void draw_conv1d(Growth& g) { draw_conv_of(g, 1); }
 void draw_conv2d(Growth& g) { draw_conv_of(g, 2); }
 void draw_conv3d(Growth& g) { draw_conv_of(g, 3); }
 
+// Constant filters of three taps side by side: what other algorithms take.
+void draw_filter(Growth& g) {
+  const auto rank = static_cast<size_t>(g.rng.between(1, 3));
+  const Tensor x =
+      g.operand(rank + 2, rank + 2, [](const Tensor& t) { return t.dtype() == ir::kF32; });
+  if (x.dtype() != ir::kF32) return;
+  std::vector<int64_t> dims{g.extent(5), x.shape()[1]};
+  te::ConvParams p;
+  for (size_t d = 0; d < rank; ++d) {
+    dims.push_back(d + 2 >= rank ? 3 : g.rng.between(1, 2));
+    p.pad_before.push_back(g.rng.between(dims.back() > x.shape()[2 + d] ? 1 : 0, 2));
+    p.pad_after.push_back(g.rng.between(dims.back() > x.shape()[2 + d] ? 1 : 0, 2));
+  }
+  conv(g.b, g.name("filter"), x, g.b.constant(g.name("w"), ir::kF32, dims), p);
+}
+
 void draw_depthwise(Growth& g) {
   const Tensor x = g.operand(4, 4);
   const std::vector<int64_t> kernel = draw_kernel(g, 2);
@@ -379,6 +395,7 @@ constexpr Family kFamilies[] = {
     {"conv1d", 3, true, draw_conv1d},
     {"conv2d", 12, true, draw_conv2d},
     {"conv3d", 2, true, draw_conv3d},
+    {"filter", 6, true, draw_filter},
     {"depthwise", 4, true, draw_depthwise},
     {"conv_transpose", 5, true, draw_conv_transpose},
     {"capsule", 2, true, draw_capsule},

@@ -427,6 +427,18 @@ void any_layout(TraceDrawer& d) {
   }
 }
 
+// A convolution by another algorithm, where there is one.
+void other_algorithm(TraceDrawer& d) {
+  std::vector<Step> steps;
+  for (const StageId id : d.state().order()) {
+    for (const AlgorithmRow& row : algorithms()) {
+      const Variant v{{id}, row.algorithm};
+      if (v.check(d.state())) steps.emplace_back(v);
+    }
+  }
+  if (!steps.empty()) d.take(d.rng.pick(steps));
+}
+
 constexpr Structure kLoopStructures[] = {
     {"tile", 10, tile},
     {"accumulate_in_tile", 8, accumulate_in_tile},
@@ -443,6 +455,7 @@ constexpr Structure kLayoutStructures[] = {
     {"pad_for_reader", 3, pad_for_reader},
     {"unfold_for_reader", 3, unfold_for_reader},
     {"any_layout", 8, any_layout},
+    {"other_algorithm", 8, other_algorithm},
 };
 
 }  // namespace
