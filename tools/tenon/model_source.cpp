@@ -110,6 +110,12 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
       ->type_name("PATH");
   command.add_flag("--no-fuse", options.no_fuse, "One kernel per node, for finding faults");
   command
+      .add_option("--accuracy", options.accuracy,
+                  "default, or strict: no algorithm that rounds 4 times worse than the definition")
+      ->check(CLI::IsMember({"default", "strict"}))
+      ->capture_default_str()
+      ->type_name("HOW");
+  command
       .add_option("--compile-threads", options.compile_threads,
                   "Threads to compile with (default: all cores)")
       ->check(CLI::Range(1, 1024))
@@ -231,9 +237,15 @@ std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& 
   return rows;
 }
 
+templates::Accuracy accuracy_of(const ModelOptions& options) {
+  return options.accuracy == "strict" ? templates::Accuracy::kStrict
+                                      : templates::Accuracy::kDefault;
+}
+
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
   compile::Options how;
+  how.accuracy = accuracy_of(options);
   how.target = target::parse_target(options.target);
   how.fuse = !options.no_fuse;
   how.frozen = options.frozen;

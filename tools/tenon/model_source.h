@@ -23,6 +23,7 @@ struct ModelOptions {
   std::string lock;  // lock file, or the folder of an artifact
   bool frozen = false;
   bool no_fuse = false;
+  std::string accuracy = "default";
   int compile_threads = 0;
 };
 
@@ -55,6 +56,8 @@ std::string model_name(const ModelOptions& options, const std::string& name);
 // What artifact::Program::provenance says of the model.
 std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
                                                             const onnx::ModelInfo& info);
+
+templates::Accuracy accuracy_of(const ModelOptions& options);
 
 struct Compiled {
   artifact::Program program;

@@ -265,6 +265,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
                                    s.compile.target.name));
   }
   s.compile.fuse = !o.model.no_fuse;
+  s.compile.accuracy = accuracy_of(o.model);
   s.compile.threads = o.model.compile_threads;
   if (!o.model.lock.empty()) {
     s.compile.schedules = compile::read_lock(o.model.lock);
@@ -322,6 +323,7 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   text += std::string(o.warm ? " --warm-cache" : "") + (o.sim ? " --sim" : "") +
           (o.model.no_fuse ? " --no-fuse" : "");
   add("--target", o.model.target, usual.model.target);
+  add("--accuracy", o.model.accuracy, usual.model.accuracy);
   add("--budget", o.budget, usual.budget);
   add("--trials", o.trials, usual.trials);
   add("--tasks", o.tasks, usual.tasks);
