@@ -36,6 +36,8 @@ class Evolution : public Strategy {
     return pick(n, best, random, rng);
   }
 
+  void set_population(size_t n) override { options_.population = n; }
+
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) {
       proposed_.insert(t.candidate.hash);
@@ -59,12 +61,13 @@ class Evolution : public Strategy {
   };
 
   std::vector<Member> first_population(Rng& rng) const {
-    std::vector<Member> p = make_members(
-        options_.population - measured_.size(), rng, options_.threads, [&](size_t, Rng& own) {
+    const size_t known = std::min(measured_.size(), options_.population / 2);
+    std::vector<Member> p =
+        make_members(options_.population - known, rng, options_.threads, [&](size_t, Rng& own) {
           auto c = sample_valid(space_, own);
           return c ? std::optional(look_at(std::move(*c))) : std::nullopt;
         });
-    for (const Measured& m : measured_) p.push_back(m.member);
+    for (size_t i = 0; i < known; ++i) p.push_back(measured_[i].member);
     return p;
   }
 

@@ -26,6 +26,8 @@ class Strategy {
   // give the same answer whatever the number of threads.
   virtual std::vector<Candidate> propose(size_t n, const cost::CostModel& model, Rng& rng) = 0;
   virtual void tell(std::span<const Tried> measured) = 0;
+  // How many candidates to look at, from now on; a hint.
+  virtual void set_population(size_t) {}
 };
 
 struct StrategyOptions {

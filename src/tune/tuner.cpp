@@ -25,8 +25,13 @@ constexpr int kRankedAmong = 5;   // k of the ranking quality, at most
 
 double seconds_of(const Measurement& m) { return m.outcome == Outcome::kOk ? m.median_s : kNever; }
 
+// Candidates to look at in a round: thinking is to take no longer than a share of measuring.
+constexpr size_t kLeastPopulation = 128, kFirstPopulation = 512;
+constexpr double kThinkingShare = 0.5;
+
 struct Entry {
   TaskToTune given;
+  size_t population = kFirstPopulation;
   std::string start;  // its trace as JSON
   std::unique_ptr<search::Space> space;
   std::unique_ptr<search::Strategy> strategy;
@@ -243,12 +248,29 @@ struct TaskTuner::Impl {
     return cost::ranking_quality(model->predict(features), truth, k);
   }
 
+  double spent_on(const std::string& part, const std::map<std::string, double>& before) const {
+    const auto now = watch.seconds().find(part);
+    const auto then = before.find(part);
+    return (now == watch.seconds().end() ? 0 : now->second) -
+           (then == before.end() ? 0 : then->second);
+  }
+
+  void adapt_population(Entry& e, const std::map<std::string, double>& before) const {
+    const double ratio = spent_on("search", before) / std::max(spent_on("measure", before), 1e-3);
+    const double scaled =
+        static_cast<double>(e.population) * kThinkingShare / std::max(ratio, 1e-3);
+    const size_t most = std::min(2 * e.population, options.search.population);
+    e.population = std::clamp(static_cast<size_t>(std::min(scaled, 1e6)),
+                              std::min(kLeastPopulation, most), most);
+  }
+
   void round(size_t i, const std::function<bool()>& stop) {
     Entry& e = entries[i];
     const auto before = watch.seconds();
     Rng own = rng.fork();
     const auto n = static_cast<size_t>(
         options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
+    e.strategy->set_population(std::min(e.population, options.search.population));
     const std::vector<search::Candidate> proposed =
         watch.time("search", [&] { return e.strategy->propose(n, *model, own); });
     if (proposed.empty()) {
@@ -264,6 +286,7 @@ struct TaskTuner::Impl {
         trained ? ranking(e, proposed, got) : cost::RankingQuality{};
     keep(e, got);
     watch.time("train", [&] { model->update(samples); });
+    adapt_population(e, before);
     scheduler.report(static_cast<int>(i), best_or_never(e));
     tell(round_event({.round = ++rounds,
                       .task = e.given.task.key,
