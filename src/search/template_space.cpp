@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs of the template that fits a task, for all values of its free knobs. Candidate::sketch is the number of
-// the program: the values, less one, written one after the other in the radix of each knob.
+// The programs of the template that fits a task, for all values of its free knobs, and those of the templates that fit
+// when another algorithm is asked for. Candidate::sketch is the number of the program: the values, less one, written
+// one after the other in the radix of each knob, and last which template.
 #include <algorithm>
 
 #include "search/spaces.h"
@@ -13,59 +14,65 @@ namespace {
 class TemplateSpace : public Space {
  public:
   explicit TemplateSpace(const task::Task& t)
-      : task_(t), initial_(t.dag, t.target), edges_{t.edges, false, {}} {
-    const templates::Choice rule = templates::choose(initial_, edges_);
-    family_ = rule.name;
-    for (const auto& [knob, most] : rule.plan.free) knobs_.push_back({knob, most});
-    start_ = rule.plan.chosen;
-    default_ = rule.trace;
+      : task_(t), initial_(t.dag, t.target), edges_{t.edges, false} {
+    add_family({});
+    for (int64_t a = 1; a <= templates::kAlgorithms; ++a) {
+      add_family({{std::string(templates::kAlgorithmKnob), a}});
+    }
   }
 
   std::string_view name() const override { return "template"; }
 
   size_t sketches() const override {
-    size_t n = 1;
-    for (const Knob& k : knobs_) n *= static_cast<size_t>(k.most);
+    size_t n = 0;
+    for (const Family& f : families_) n += f.programs();
     return n;
   }
 
   std::vector<Candidate> first() const override {
-    auto c = replay_candidate(task_, default_);
-    if (!c) return {};
-    c.value().sketch = number_of(start_);
-    return {std::move(c.value())};
+    std::vector<Candidate> out;
+    for (size_t f = 0; f < families_.size(); ++f) {
+      auto c = replay_candidate(task_, families_[f].trace);
+      if (!c) continue;
+      c.value().sketch = number_of(f, families_[f].start);
+      out.push_back(std::move(c.value()));
+    }
+    return out;
   }
 
   // The family's own rule now and then: a good place to start from.
   Result<Candidate> sample(Rng& rng) const override {
+    const size_t f = rng.chance(0.5) ? 0 : any_family(rng);
     templates::Knobs values;
-    for (const Knob& k : knobs_) {
-      values[k.name] = rng.chance(0.5) ? start_.at(k.name) : draw(k, rng);
+    for (const Knob& k : families_[f].knobs) {
+      values[k.name] = rng.chance(0.5) ? families_[f].start.at(k.name) : draw(k, rng);
     }
-    return make(values);
+    return make(f, values);
   }
 
   Result<Candidate> mutate(const Candidate& c, Rng& rng) const override {
+    const size_t f = family_of(c);
     // Numbers that are no knobs may be changed too, where the program still fits.
-    if (c.sketch < 0 || knobs_.empty() || rng.chance(0.2)) return mutate_trace(task_, 0, c, rng);
+    if (c.sketch < 0 || families_[f].knobs.empty() || rng.chance(0.2)) {
+      return mutate_trace(task_, 0, c, rng);
+    }
     templates::Knobs values = values_of(c.sketch);
-    const Knob& k = rng.pick(knobs_);
+    const Knob& k = rng.pick(families_[f].knobs);
     int64_t& value = values[k.name];
     const int64_t before = value;
     // Mostly a neighbour: what is good is rarely alone.
     value = rng.chance(0.5) ? draw(k, rng) : before + (rng.chance(0.5) ? 1 : -1);
-    if (value == before || value < 1 || value > k.most)
-      return Illegal{.code = IllegalCode::kBadVariant, .value = value, .limit = k.most};
-    return make(values);
+    if (value == before || value < 1 || value > k.most) return no_program();
+    return make(f, values);
   }
 
   Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const override {
-    if (a.sketch < 0 || b.sketch < 0) return Illegal{.code = IllegalCode::kBadVariant};
+    if (a.sketch < 0 || b.sketch < 0 || family_of(a) != family_of(b)) return no_program();
     templates::Knobs values = values_of(a.sketch);
     for (const auto& [knob, value] : values_of(b.sketch)) {
       if (rng.chance(0.5)) values[knob] = value;
     }
-    return make(values);
+    return make(family_of(a), values);
   }
 
   Result<Candidate> adopt(const schedule::Trace& trace) const override {
@@ -77,45 +84,79 @@ class TemplateSpace : public Space {
     std::string name;
     int64_t most;
   };
+  struct Family {
+    std::string_view name;
+    templates::Knobs asked;  // given besides the knobs
+    std::vector<Knob> knobs;
+    templates::Knobs start;  // what the family's rule chooses for them
+    schedule::Trace trace;
+    size_t programs() const {
+      size_t n = 1;
+      for (const Knob& k : knobs) n *= static_cast<size_t>(k.most);
+      return n;
+    }
+  };
+
+  static Illegal no_program() { return Illegal{.code = IllegalCode::kBadVariant}; }
+
+  // What is asked for may be what the rule chooses, or nothing that fits.
+  void add_family(const templates::Knobs& asked) {
+    templates::Edges edges = edges_;
+    edges.given = asked;
+    const templates::Choice rule = templates::choose(initial_, edges);
+    for (const Family& f : families_) {
+      if (f.trace == rule.trace) return;
+    }
+    Family f{rule.name, asked, {}, rule.plan.chosen, rule.trace};
+    for (const auto& [knob, most] : rule.plan.free) f.knobs.push_back({knob, most});
+    families_.push_back(std::move(f));
+  }
+
+  size_t any_family(Rng& rng) const {
+    return static_cast<size_t>(rng.between(0, static_cast<int64_t>(families_.size()) - 1));
+  }
 
   // Small values and large ones alike.
   static int64_t draw(const Knob& k, Rng& rng) {
     return rng.chance(0.5) ? rng.between(1, k.most) : rng.between(1, std::min<int64_t>(k.most, 8));
   }
 
+  size_t family_of(const Candidate& c) const {
+    return c.sketch < 0 ? 0 : static_cast<size_t>(c.sketch) % families_.size();
+  }
   templates::Knobs values_of(int32_t sketch) const {
     templates::Knobs values;
-    int64_t left = sketch;
-    for (const Knob& k : knobs_) {
+    const auto count = static_cast<int64_t>(families_.size());
+    int64_t left = sketch / count;
+    for (const Knob& k : families_[static_cast<size_t>(sketch % count)].knobs) {
       values[k.name] = left % k.most + 1;
       left /= k.most;
     }
     return values;
   }
-  int32_t number_of(const templates::Knobs& values) const {
+  int32_t number_of(size_t family, const templates::Knobs& values) const {
+    const auto& knobs = families_[family].knobs;
     int64_t n = 0;
-    for (auto k = knobs_.rbegin(); k != knobs_.rend(); ++k)
-      n = n * k->most + values.at(k->name) - 1;
+    for (auto k = knobs.rbegin(); k != knobs.rend(); ++k) n = n * k->most + values.at(k->name) - 1;
+    n = n * static_cast<int64_t>(families_.size()) + static_cast<int64_t>(family);
     return n <= INT32_MAX ? static_cast<int32_t>(n) : -1;
   }
 
-  Result<Candidate> make(const templates::Knobs& values) const {
+  Result<Candidate> make(size_t family, const templates::Knobs& values) const {
     templates::Edges edges = edges_;
     edges.given = values;
+    for (const auto& [knob, value] : families_[family].asked) edges.given[knob] = value;
     const templates::Choice c = templates::choose(initial_, edges);
-    if (c.name != family_) return Illegal{.code = IllegalCode::kBadVariant};
+    if (c.name != families_[family].name) return no_program();
     auto out = replay_candidate(task_, c.trace);
-    if (out) out.value().sketch = number_of(values);
+    if (out) out.value().sketch = number_of(family, values);
     return out;
   }
 
   task::Task task_;
   schedule::State initial_;
   templates::Edges edges_;
-  templates::Knobs start_;  // the free ones
-  schedule::Trace default_;
-  std::string_view family_;
-  std::vector<Knob> knobs_;
+  std::vector<Family> families_;  // the rule's choice first
 };
 
 }  // namespace

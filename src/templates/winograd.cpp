@@ -120,6 +120,12 @@ double winograd_cost(const Conv& c, Algorithm a, int cores) {
 // Nothing: the direct algorithm is about as fast.
 std::optional<Algorithm> choose_algorithm(const Conv& c, const Edges& edges, int cores) {
   constexpr double kWorthIt = 0.9;
+  if (const auto it = edges.given.find(std::string(kAlgorithmKnob)); it != edges.given.end()) {
+    if (it->second < 2) return std::nullopt;
+    const Algorithm asked = it->second == 2 ? Algorithm::kWinograd2 : Algorithm::kWinograd4;
+    const bool allowed = schedule::row_of(asked).growth <= most_growth(edges.accuracy);
+    return allowed ? std::optional(asked) : std::nullopt;
+  }
   std::optional<Algorithm> best;
   double least = kWorthIt * direct_cost(c, cores);
   for (const schedule::AlgorithmRow& row : schedule::algorithms()) {

@@ -131,9 +131,13 @@ struct TaskTuner::Impl {
     std::vector<search::Tried> tried;
     for (const Measurement& m : measurements) {
       if (!e.known.has(m.trace)) count(m);  // finals measure again
+      const task::Task& t = e.given.task;
+      const schedule::Trace trace = schedule::trace_from_json(m.trace);
+      const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+      if (state && state->growth() > options.most_growth) continue;
       e.known.add(m);
       if (e.space == nullptr) continue;
-      auto c = e.space->adopt(schedule::trace_from_json(m.trace));
+      auto c = e.space->adopt(trace);
       if (!c) continue;
       auto features = cost::extract(c->state);
       if (features) samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
@@ -271,13 +275,16 @@ struct TaskTuner::Impl {
     const auto n = static_cast<size_t>(
         options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
     e.strategy->set_population(std::min(e.population, options.search.population));
-    const std::vector<search::Candidate> proposed =
+    std::vector<search::Candidate> proposed =
         watch.time("search", [&] { return e.strategy->propose(n, *model, own); });
     if (proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
       return;
     }
     std::vector<schedule::Trace> traces;
+    std::erase_if(proposed, [&](const search::Candidate& c) {
+      return c.state.growth() > options.most_growth;
+    });
     for (const search::Candidate& c : proposed) traces.push_back(c.trace);
     std::vector<Measurement> got = measure(e, traces, stop);
     verify(e, got);

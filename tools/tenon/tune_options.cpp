@@ -266,6 +266,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   }
   s.compile.fuse = !o.model.no_fuse;
   s.compile.accuracy = accuracy_of(o.model);
+  s.tuner.most_growth = templates::most_growth(s.compile.accuracy);
   s.compile.threads = o.model.compile_threads;
   if (!o.model.lock.empty()) {
     s.compile.schedules = compile::read_lock(o.model.lock);
