@@ -215,27 +215,10 @@ class SqliteDatabase : public Database {
     t.commit();
   }
 
-  Added add(const Records& r) override {
+  Added add(const std::vector<Records>& parts) override {
     Transaction t(c_);
     Added added;
-    for (const TaskRow& row : r.tasks) {
-      add_task(row);
-      ++(changes() > 0 ? added.tasks : added.known);
-    }
-    for (const RunRow& row : r.runs) ++(add_run(row) ? added.runs : added.known);
-    add_missing(
-        r.events, "SELECT count(*) FROM event WHERE run = ? AND at_s = ? AND json = ?",
-        "INSERT INTO event (run, at_s, json) VALUES (?, ?, ?)",
-        [](auto& s, const RunEvent& e) { s.bind(e.run).bind(e.event.at_s).bind(e.event.json); },
-        added.events, added.known);
-    add_missing(
-        r.measurements,
-        fmt::format("SELECT count(*) FROM measurement WHERE ({}) ="
-                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                    kColumns),
-        fmt::format(kInsert, kColumns),
-        [](auto& s, const task::Measurement& m) { bind_measurement(s, m); }, added.measurements,
-        added.known);
+    for (const Records& r : parts) add_part(r, added);
     t.commit();
     return added;
   }
@@ -317,6 +300,11 @@ class SqliteDatabase : public Database {
     return gone;
   }
 
+  void compact() override {
+    sqlite3_exec(c_.get(), "VACUUM", nullptr, nullptr, nullptr);
+    sqlite3_exec(c_.get(), "PRAGMA wal_checkpoint(TRUNCATE)", nullptr, nullptr, nullptr);
+  }
+
   int64_t prunable(const Filter& f, int64_t keep) const override {
     Statement s(c_, fmt::format("SELECT count(*) FROM ({})", prunable_rows(f)));
     bind_filter(s, f);
@@ -329,6 +317,27 @@ class SqliteDatabase : public Database {
   static constexpr int kVersionWithEvents = 2;
 
   int64_t changes() const { return sqlite3_changes64(c_.get()); }
+
+  void add_part(const Records& r, Added& added) {
+    for (const TaskRow& row : r.tasks) {
+      add_task(row);
+      ++(changes() > 0 ? added.tasks : added.known);
+    }
+    for (const RunRow& row : r.runs) ++(add_run(row) ? added.runs : added.known);
+    add_missing(
+        r.events, "SELECT count(*) FROM event WHERE run = ? AND at_s = ? AND json = ?",
+        "INSERT INTO event (run, at_s, json) VALUES (?, ?, ?)",
+        [](auto& s, const RunEvent& e) { s.bind(e.run).bind(e.event.at_s).bind(e.event.json); },
+        added.events, added.known);
+    add_missing(
+        r.measurements,
+        fmt::format("SELECT count(*) FROM measurement WHERE ({}) ="
+                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    kColumns),
+        fmt::format(kInsert, kColumns),
+        [](auto& s, const task::Measurement& m) { bind_measurement(s, m); }, added.measurements,
+        added.known);
+  }
 
   // A run that is known and was going on may have come to its end elsewhere.
   bool add_run(const RunRow& r) {

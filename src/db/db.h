@@ -72,9 +72,9 @@ class Database {
   virtual void add_event(const std::string& run, const EventRow& e) = 0;
   virtual std::vector<EventRow> events(const std::string& run) const = 0;  // oldest first
   virtual void record(const std::vector<task::Measurement>& m) = 0;        // one transaction
-  // All or nothing, in one transaction. A row that is there already is left out; one that occurs more often than it is
-  // there is added as often as it lacks.
-  virtual Added add(const Records& r) = 0;
+  // One after the other, all or nothing, in one transaction. A row that is there already is left out; one that occurs in
+  // a part more often than it is there is added as often as it lacks.
+  virtual Added add(const std::vector<Records>& parts) = 0;
 
   virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;  // oldest first
   // The fastest that is verified (or any, when asked).
@@ -89,6 +89,8 @@ class Database {
   // fastest that is verified always stays, and so does what was found wrong: it must not come back.
   virtual int64_t prune(const Filter& f, int64_t keep) = 0;
   virtual int64_t prunable(const Filter& f, int64_t keep) const = 0;  // how many would go
+  // Makes the file as small as its rows. Left undone while others use it, or where there is no room to do it.
+  virtual void compact() = 0;
 };
 
 }  // namespace tenon::db

@@ -23,6 +23,12 @@ task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target:
   return t;
 }
 
+task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target) {
+  task::Task t = read_task(row.te, row.edges, std::move(target));
+  if (t.key != row.key) throw UserError("the text of task " + row.key + " is another task's");
+  return t;
+}
+
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
                               const std::string& origin) {
   return {schedule::to_text(trace, schedule::State(t.dag, t.target)), origin};

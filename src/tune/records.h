@@ -10,6 +10,8 @@ namespace tenon::tune {
 
 // The task of a kernel, as a program carries it in text.
 task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target);
+// The same of a row of the database. Throws UserError if its text is damaged or another task's.
+task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target);
 
 // A schedule as lock files and the compiler take it.
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "cost/features.h"
 #include "files/file.h"
@@ -22,6 +23,11 @@ using task::Outcome;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kFinalists = 3;  // beside the default
 constexpr int kRankedAmong = 5;   // k of the ranking quality, at most
+
+int threads_of(const TunerOptions& o) {
+  return o.threads > 0 ? o.threads
+                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 double seconds_of(const Measurement& m) { return m.outcome == Outcome::kOk ? m.median_s : kNever; }
 
@@ -81,11 +87,11 @@ struct TaskTuner::Impl {
         tell(std::move(t)),
         watch(o.clock ? o.clock : machine_clock()),
         rng(o.seed),
-        model(cost::make_model(o.cost_model, o.seed, o.threads)),
+        model(cost::make_model(o.cost_model, o.seed, threads_of(o))),
         models(std::move(specs)),
         scheduler(make_scheduler(tasks, models, o.scheduler)) {
     if (!options.cost_model_file.empty()) model->load(files::read_file(options.cost_model_file));
-    options.search.threads = options.threads;
+    options.search.threads = threads_of(options);
     for (TaskToTune& task : tasks) add(std::move(task));
     watch.time("train", [&] { model->update(samples); });
     // To draw again what was drawn before would be a waste.

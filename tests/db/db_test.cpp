@@ -241,6 +241,23 @@ TEST_F(Db, GroupsCountByOutcome) {
   EXPECT_EQ(db->groups({}).size(), 3u);
 }
 
+TEST_F(Db, CompactingGivesSpaceBack) {
+  const auto db = Database::open(file());
+  std::vector<task::Measurement> all;
+  for (int i = 0; i < 500; ++i) {
+    all.push_back(sample("k", 1e-3 + i, "[\"" + std::to_string(i) + std::string(900, 'x') + "\"]"));
+  }
+  db->add_task({"k", "te", "", "conv", 1});
+  db->record(all);
+  db->compact();
+  const auto before = fs::file_size(file());
+  EXPECT_EQ(db->prune({}, 5), 495);
+  db->compact();
+  EXPECT_LT(fs::file_size(file()), before / 4);
+  EXPECT_EQ(db->measurements({}).size(), 5u);
+  EXPECT_EQ(db->tasks()[0].label, "conv");
+}
+
 TEST_F(Db, PruningNeverTakesTheBestVerified) {
   const auto db = Database::open(file());
   std::vector<task::Measurement> all;

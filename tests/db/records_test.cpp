@@ -74,7 +74,7 @@ TEST_F(RecordsTest, ComeBackAsTheyWere) {
     const std::string text = to_json_lines(r);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 + 1 + 3 + 30) << "seed " << seed;
     const auto db = open("a" + std::to_string(seed));
-    const Added added = db->add(records_from_json_lines(text, "x.jsonl"));
+    const Added added = db->add({records_from_json_lines(text, "x.jsonl")});
     EXPECT_EQ(added.measurements, 30) << "seed " << seed;
     EXPECT_EQ(added.known, 0);
     EXPECT_EQ(to_json_lines(all_records(*db)), text) << "seed " << seed;
@@ -85,14 +85,14 @@ TEST_F(RecordsTest, AddingAgainAddsNothing) {
   const auto db = open("a");
   Records r = random_records(5, 50);
   r.measurements.push_back(r.measurements[3]);  // the same twice is twice
-  EXPECT_EQ(db->add(r).measurements, 51);
-  const Added again = db->add(records_from_json_lines(to_json_lines(r), "x"));
+  EXPECT_EQ(db->add({r}).measurements, 51);
+  const Added again = db->add({records_from_json_lines(to_json_lines(r), "x")});
   EXPECT_EQ(again.tasks + again.runs + again.events + again.measurements, 0);
   EXPECT_EQ(again.known, 2 + 1 + 3 + 51);
   r.measurements.push_back(r.measurements[3]);  // a third time is one more
   r.measurements.push_back(r.measurements[4]);
   r.measurements.back().median_s = std::nextafter(r.measurements.back().median_s, 1.0);
-  EXPECT_EQ(db->add(r).measurements, 2) << "the last bit makes another measurement";
+  EXPECT_EQ(db->add({r}).measurements, 2) << "the last bit makes another measurement";
   EXPECT_EQ(db->measurements({}).size(), 53u);
 }
 
@@ -100,10 +100,10 @@ TEST_F(RecordsTest, MergingIsTheSameInAnyOrder) {
   Records a = random_records(7, 20), b = random_records(8, 20);
   b.measurements.insert(b.measurements.end(), a.measurements.begin(), a.measurements.begin() + 10);
   const auto ab = open("ab"), ba = open("ba");
-  ab->add(a);
-  ab->add(b);
-  ba->add(b);
-  ba->add(a);
+  ab->add({a});
+  ab->add({b});
+  ba->add({b});
+  ba->add({a});
   const auto sorted = [](const Database& db) {
     std::vector<std::string> rows;
     for (const auto& m : db.measurements({})) rows.push_back(to_json(m));
@@ -115,15 +115,26 @@ TEST_F(RecordsTest, MergingIsTheSameInAnyOrder) {
   EXPECT_EQ(ab->events("r1").size(), 3u);
 }
 
+TEST_F(RecordsTest, PartsAreAddedOneAfterTheOther) {
+  const Records a = random_records(7, 20), b = random_records(8, 20);
+  const auto db = open("a");
+  EXPECT_EQ(db->add({a, b, a}).measurements, 40) << "the third part is there already";
+  // A part that cannot be added leaves nothing of those before it.
+  Records bad = random_records(9, 5);
+  bad.measurements[4].median_s = NAN;
+  EXPECT_THROW(db->add({random_records(10, 5), bad}), UserError);
+  EXPECT_EQ(db->measurements({}).size(), 40u);
+}
+
 TEST_F(RecordsTest, ARunThatEndedElsewhereHasEnded) {
   const auto db = open("a");
   Records r = random_records(1, 0);
-  db->add(r);
+  db->add({r});
   r.runs[0].finished = "2026-01-02T04:00:00Z";
-  db->add(r);
+  db->add({r});
   EXPECT_EQ(db->runs()[0].finished, "2026-01-02T04:00:00Z");
   r.runs[0].finished = "";
-  db->add(r);
+  db->add({r});
   EXPECT_EQ(db->runs()[0].finished, "2026-01-02T04:00:00Z") << "an older copy does not reopen it";
 }
 

@@ -49,8 +49,7 @@ const CLI::App& innermost(const CLI::App& app) {
   const CLI::App& app = innermost(root);
   const std::vector<std::string> extras = root.remaining(true);
   const std::string word = extras.empty() ? "" : extras.front();
-  const std::string place =
-      &app == &root ? std::string("tenon") : fmt::format("tenon {}", app.get_name());
+  const std::string place = full_name(app);
   if (!word.starts_with("-") && !app.get_subcommands({}).empty()) {
     throw UserError(fmt::format("{} has no command '{}'", place, word),
                     did_you_mean(word, subcommand_names(app), place + " -h lists them"));
@@ -83,9 +82,7 @@ void check_command(const std::vector<std::string>& args, const CLI::App& root) {
 }
 
 std::string with_hint(const CLI::App& root, const CLI::ParseError& error) {
-  const CLI::App& app = innermost(root);
-  return fmt::format("{} ({} -h shows its use)", error.what(),
-                     &app == &root ? "tenon" : "tenon " + app.get_name());
+  return fmt::format("{} ({} -h shows its use)", error.what(), full_name(innermost(root)));
 }
 
 class Cli {

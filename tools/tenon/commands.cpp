@@ -82,6 +82,20 @@ constexpr CommandRow kCommands[] = {
      "tenon report 3f0c --md\n"
      "tenon report last --json | jq .models",
      add_report},
+    {"db", "Look at, move, clean and check the records of tuning",
+     "Records are kept by task, target and protocol: only times of one key compare. Exports are "
+     "JSON lines; importing them again adds nothing. Every verb takes --db.",
+     "tenon db ls\n"
+     "tenon db best --lock tuned.lock\n"
+     "tenon db why-miss model.onnx --threads 2",
+     add_db},
+    {"replay", "Run search strategies against recorded measurements, without a device",
+     "The programs of a task are those on record, and their times are those that were measured. "
+     "The same seeds give the same numbers.",
+     "tenon db export records.jsonl\n"
+     "tenon replay --data records.jsonl --strategy evolution,random --seeds 10\n"
+     "tenon replay --data tenon.db --task 'conv*' --trials 100 --json",
+     add_replay},
     {"zoo", "List or write well-known architectures with seeded weights",
      "The weights are random but scaled by fan-in, so that values stay in range through the depth. "
      "The same "

@@ -60,6 +60,11 @@ std::unique_ptr<db::Database> open_db(const DbOptions& options) {
   return db::Database::open(file.string());
 }
 
+std::unique_ptr<db::Database> open_existing_db(const DbOptions& options) {
+  open_db_to_read(options);  // throws for what is not there or no database
+  return db::Database::open(db_file(options));
+}
+
 std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options) {
   return db::Database::open_read_only(db_file(options));
 }

@@ -25,6 +25,8 @@ std::string db_file(const DbOptions& options);
 
 // Made, with its folder, where there is none yet.
 std::unique_ptr<db::Database> open_db(const DbOptions& options);
+// To change what is there already: a file that is missing is not made.
+std::unique_ptr<db::Database> open_existing_db(const DbOptions& options);
 std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options);
 
 }  // namespace tenon::tools

@@ -44,11 +44,6 @@ std::string entry(const std::string& label, const std::string& text, int columns
   return line + wrap(text, kLabelWidth, kLabelWidth, columns) + "\n";
 }
 
-std::string full_name(const CLI::App& app) {
-  const CLI::App* parent = app.get_parent();
-  return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
-}
-
 std::string usage(const CLI::App& app) {
   std::string line = "usage: " + full_name(app);
   if (!visible_options(app).empty() || app.get_parent() == nullptr) {

@@ -12,6 +12,9 @@ namespace tenon::tools {
 const CLI::App* find_subcommand(const CLI::App& app, const std::string& name);
 std::vector<std::string> subcommand_names(const CLI::App& app);
 
+// "tenon db ls", as it is typed.
+std::string full_name(const CLI::App& app);
+
 // "-o,--output FILE" without what belongs to the parser.
 std::string option_label(const CLI::Option& option);
 // Words that an option's value can be, where it is one of a list.

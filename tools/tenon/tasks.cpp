@@ -16,7 +16,7 @@ namespace {
 TaskList tasks_of(const artifact::Program& program) {
   TaskList list{program.name, program.target, {}};
   for (const artifact::Kernel& k : program.kernels) {
-    list.tasks.push_back({k.name, k.task, k.origin, k.te, k.trace, k.flops, 0, {}});
+    list.tasks.push_back({k.name, k.task, k.origin, k.te, k.edges, k.trace, k.flops, 0, {}});
   }
   for (const artifact::Step& step : program.steps) {
     TaskText& task = list.tasks[static_cast<size_t>(step.kernel)];
@@ -34,7 +34,7 @@ TaskList tasks_of(const artifact::Model& model) {
     auto it = std::find_if(list.tasks.begin(), list.tasks.end(),
                            [&](const TaskText& t) { return t.kernel == step.kernel; });
     if (it == list.tasks.end()) {
-      list.tasks.push_back({step.kernel, step.task, step.origin, "", "", step.flops, 0, {}});
+      list.tasks.push_back({step.kernel, step.task, step.origin, "", "", "", step.flops, 0, {}});
       it = list.tasks.end() - 1;
     }
     it->calls += 1;
@@ -47,6 +47,7 @@ TaskList tasks_of(const artifact::Model& model) {
       for (TaskText& task : list.tasks) {
         if (task.task == entry.at("task").get<std::string>()) {
           task.te = entry.at("te").get<std::string>();
+          task.edges = entry.at("edges").get<std::string>();
           task.trace = entry.at("trace").get<std::string>();
         }
       }

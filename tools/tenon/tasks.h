@@ -11,7 +11,7 @@ namespace tenon::tools {
 
 struct TaskText {
   std::string kernel, task, origin;
-  std::string te, trace;
+  std::string te, edges, trace;
   double flops = 0;
   int calls = 0;
   std::vector<std::string> nodes;  // of all calls

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Searching among recorded programs.
+#include "tune/recorded.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "search/tasks.h"
+
+namespace tenon::tune {
+namespace {
+
+using task::Outcome;
+
+task::Task product(int64_t m, int64_t n, int64_t k) {
+  return search::make_task([=](te::Builder& b) {
+    const auto x = b.input("A", ir::kF32, {m, k});
+    b.output(te::matmul(b, "C", x, b.constant("W", ir::kF32, {k, n})));
+  });
+}
+
+// So many different programs with times of the pretend device, a few of them failures.
+std::vector<task::Measurement> records(const task::Task& t, size_t programs) {
+  const auto space = search::make_space("sketch", t);
+  const auto device =
+      measure::sim_measurer({.seed = 5, .protocol = {}, .noise = 0, .failures = 0.1});
+  Rng rng(3);
+  std::set<uint64_t> seen;
+  std::vector<schedule::Trace> traces;
+  while (traces.size() < programs) {
+    const auto c = space->sample(rng);
+    if (c && seen.insert(c->hash).second) traces.push_back(c->trace);
+  }
+  return device->measure(t, traces, 0, nullptr);
+}
+
+std::shared_ptr<const Recorded> recorded(size_t programs) {
+  const task::Task t = product(24, 34, 31);
+  return std::make_shared<const Recorded>(t, records(t, programs));
+}
+
+TEST(Recorded, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
+  const auto r = recorded(60);
+  ASSERT_EQ(r->programs().size(), 60u);
+  const auto space = recorded_space(r);
+  Rng rng(1);
+  std::set<size_t> sampled;
+  size_t crossed = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const auto a = space->sample(rng);
+    ASSERT_TRUE(a);
+    sampled.insert(r->index_of(a->hash));
+    const auto b = space->mutate(*a, rng);
+    ASSERT_TRUE(b);
+    EXPECT_NE(r->index_of(b->hash), Recorded::kNowhere);
+    EXPECT_NE(b->hash, a->hash);
+    const auto c = space->cross(*a, *b, rng);
+    if (!c) continue;
+    ++crossed;
+    const size_t child = r->index_of(c->hash);
+    EXPECT_NE(child, r->index_of(a->hash));
+    EXPECT_NE(child, r->index_of(b->hash));
+    EXPECT_GT(r->shared_steps(child, r->index_of(a->hash)), 0u);
+    EXPECT_GT(r->shared_steps(child, r->index_of(b->hash)), 0u);
+  }
+  EXPECT_EQ(sampled.size(), 60u);
+  EXPECT_FALSE(sampled.contains(Recorded::kNowhere));
+  EXPECT_GT(crossed, 1000u);
+  EXPECT_TRUE(space->adopt(r->programs()[7].trace));
+  schedule::Trace other = r->programs()[7].trace;
+  other.pop_back();
+  EXPECT_FALSE(space->adopt(other));
+}
+
+TEST(Recorded, MutationsAreTheNearest) {
+  const auto r = recorded(60);
+  const auto differing = [&](size_t a, size_t b) {
+    const size_t shared = r->shared_steps(a, b);
+    return r->programs()[a].trace.size() + r->programs()[b].trace.size() - 2 * shared;
+  };
+  for (size_t i = 0; i < 60; ++i) {
+    const std::set<size_t> near(r->near(i).begin(), r->near(i).end());
+    ASSERT_FALSE(near.empty());
+    EXPECT_FALSE(near.contains(i));
+    const size_t farthest = differing(i, r->near(i).back());
+    for (size_t j = 0; j < 60; ++j) {
+      if (j != i && !near.contains(j)) EXPECT_GE(differing(i, j), farthest) << i << " " << j;
+    }
+  }
+}
+
+TEST(Recorded, TheMeasurerGivesTheLastWord) {
+  const task::Task t = product(8, 16, 5);
+  std::vector<task::Measurement> all = records(t, 20);
+  task::Measurement again = all[2];
+  again.outcome = Outcome::kOk;
+  again.median_s = 42;
+  task::Measurement wrong = all[4];
+  wrong.outcome = Outcome::kWrong;
+  wrong.error = "element 3";
+  all.push_back(again);
+  all.push_back(wrong);
+  all.push_back(all[4]);  // fast again, but once wrong is wrong
+  task::Measurement elsewhere = all[0];
+  elsewhere.trace = R"([["split",99,0,[16],false]])";
+  all.push_back(elsewhere);
+  const auto r = std::make_shared<const Recorded>(t, all);
+  EXPECT_EQ(r->programs().size(), 20u);
+  EXPECT_EQ(r->left_out(), 1u);
+  int seen = 0;
+  const auto m = recorded_measurer(r, [&](const task::Measurement&) { ++seen; });
+  EXPECT_EQ(m->protocol(), all[0].protocol);
+  EXPECT_EQ(m->target(*t.target), all[0].target);
+  std::vector<schedule::Trace> traces;
+  for (const auto& p : r->programs()) traces.push_back(p.trace);
+  traces.push_back({});
+  const auto got = m->measure(t, traces, 0, nullptr);
+  ASSERT_EQ(got.size(), 21u);
+  EXPECT_EQ(seen, 21);
+  EXPECT_EQ(got[2].median_s, 42);
+  EXPECT_EQ(got[4].outcome, Outcome::kWrong);
+  EXPECT_EQ(m->verify(t, traces[4]), "element 3");
+  EXPECT_EQ(m->verify(t, traces[2]), "");
+  EXPECT_EQ(got[20].error, "not on record");
+  for (size_t i = 5; i < 20; ++i) {
+    EXPECT_EQ(got[i].outcome, all[i].outcome);
+    EXPECT_EQ(got[i].median_s, all[i].median_s);
+  }
+  int asked = 0;
+  EXPECT_EQ(m->measure(t, traces, 0, [&] { return ++asked > 3; }).size(), 3u);
+}
+
+TEST(Recorded, ReplayIsTheSameForASeed) {
+  const auto r = recorded(80);
+  for (const char* strategy : {"evolution", "random"}) {
+    ReplayOptions o{.strategy = strategy, .cost_model = "xgb", .seed = 4, .trials = 40};
+    o.threads = 1;
+    const auto one = replay(r, o);
+    EXPECT_EQ(one.size(), 40u) << strategy;
+    EXPECT_TRUE(std::is_sorted(one.rbegin(), one.rend())) << strategy;
+    EXPECT_GE(one.back(), r->best_s());
+    o.threads = 3;
+    EXPECT_EQ(replay(r, o), one) << strategy;
+    o.seed = 5;
+    EXPECT_NE(replay(r, o), one) << strategy;
+  }
+}
+
+TEST(Recorded, EnoughTrialsFindTheBest) {
+  const auto r = recorded(30);
+  for (const char* strategy : {"evolution", "random"}) {
+    const auto curve =
+        replay(r, {.strategy = strategy, .cost_model = "random", .seed = 2, .trials = 500});
+    EXPECT_LE(curve.size(), 30u) << "nothing is tried twice";
+    EXPECT_EQ(curve.back(), r->best_s()) << strategy;
+  }
+}
+
+TEST(Recorded, EvolutionFindsGoodProgramsSooner) {
+  const auto r = recorded(300);
+  const auto after = [&](const char* strategy, size_t trials) {
+    double mean = 0;
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const ReplayOptions o{.strategy = strategy, .cost_model = "xgb", .seed = seed, .trials = 100};
+      mean += r->best_s() / replay(r, o)[trials - 1] / 5;
+    }
+    return mean;
+  };
+  EXPECT_GT(after("evolution", 50), after("random", 50));
+  EXPECT_GT(after("evolution", 100), after("random", 100));
+  EXPECT_GT(after("evolution", 100), 0.95);
+}
+
+}  // namespace
+}  // namespace tenon::tune

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/record_selection.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "measure/measure.h"
+#include "report/story.h"
+#include "support/nearest.h"
+#include "target/target.h"
+
+namespace tenon::tools {
+namespace {
+
+bool matches_task(const db::TaskRow& t, const std::string& text) {
+  return text.empty() || t.key.starts_with(text) || t.label == text ||
+         fnmatch(text.c_str(), t.label.c_str(), 0) == 0;
+}
+
+bool matches_target(const std::string& fingerprint, const std::string& text) {
+  return text == "host" ? fingerprint == measure::measured_target(target::host_target())
+                        : fingerprint.find(text) != std::string::npos;
+}
+
+// Rows of tasks, and a bare one for each key that was measured without one.
+std::vector<db::TaskRow> all_tasks(const db::Database& db, const std::vector<db::Group>& groups) {
+  std::vector<db::TaskRow> tasks = db.tasks();
+  std::set<std::string> known;
+  for (const db::TaskRow& t : tasks) known.insert(t.key);
+  for (const db::Group& g : groups) {
+    if (known.insert(g.task).second) tasks.push_back({g.task, "", "", "", 0});
+  }
+  return tasks;
+}
+
+void check_found(bool found, const char* option, const std::string& text,
+                 const std::set<std::string>& there) {
+  if (text.empty() || found) return;
+  const std::vector<std::string> words(there.begin(), there.end());
+  std::string have = fmt::format("there are: {}", fmt::join(words, " | "));
+  if (words.empty()) have = "there are none";
+  throw UserError(fmt::format("no record answers to {} '{}'", option, text),
+                  words.size() <= 4 ? have : did_you_mean(text, words, "tenon db ls lists them"));
+}
+
+}  // namespace
+
+void add_selection_options(CLI::App& command, SelectionOptions& options) {
+  command.add_option("--task", options.task, "Beginning of a task's key, or glob over labels")
+      ->type_name("TASK");
+  command.add_option("--target", options.target, "host, or a part of the target's fingerprint")
+      ->type_name("TARGET");
+  command.add_option("--protocol", options.protocol, "A part of the protocol, such as threads=2")
+      ->type_name("PROTOCOL");
+  command.add_option("--run", options.run, "Beginning of a run's id, or 'last'")->type_name("RUN");
+}
+
+bool Selection::has(const task::Measurement& m) const {
+  return (run.empty() || run == m.run) && keys.contains({m.task, m.target, m.protocol});
+}
+
+std::vector<RecordKey> Selection::keys_of(const std::string& task) const {
+  std::vector<RecordKey> list;
+  for (const auto& [key, groups] : keys) {
+    if (key.task == task) list.push_back(key);
+  }
+  return list;
+}
+
+Selection select(const db::Database& db, const SelectionOptions& o) {
+  Selection s;
+  if (!o.run.empty()) s.run = report::find_run(db, o.run);
+  const std::vector<db::Group> groups =
+      db.groups({.task = "", .target = "", .protocol = "", .run = s.run});
+  std::set<std::string> wanted, names, targets, protocols;
+  std::vector<db::TaskRow> tasks;
+  for (db::TaskRow& t : all_tasks(db, groups)) {
+    names.insert(t.label.empty() ? t.key : t.label);
+    if (!matches_task(t, o.task)) continue;
+    wanted.insert(t.key);
+    tasks.push_back(std::move(t));
+  }
+  bool target_found = false, protocol_found = false;
+  for (const db::Group& g : groups) {
+    if (!wanted.contains(g.task)) continue;
+    const bool target = matches_target(g.target, o.target);
+    const bool protocol = g.protocol.find(o.protocol) != std::string::npos;
+    targets.insert(g.target);
+    protocols.insert(g.protocol);
+    target_found |= target;
+    protocol_found |= protocol;
+    if (target && protocol) s.keys[{g.task, g.target, g.protocol}].push_back(g);
+  }
+  check_found(!tasks.empty(), "--task", o.task, names);
+  check_found(target_found, "--target", o.target, targets);
+  check_found(protocol_found, "--protocol", o.protocol, protocols);
+  const bool measured_only = !(o.target + o.protocol + o.run).empty();
+  for (db::TaskRow& t : tasks) {
+    if (!measured_only || !s.keys_of(t.key).empty()) s.tasks.push_back(std::move(t));
+  }
+  return s;
+}
+
+tune::Known known_of(const db::Database& db, const Selection& selection, const RecordKey& key) {
+  tune::Known known;
+  for (const task::Measurement& m :
+       db.measurements({key.task, key.target, key.protocol, selection.run})) {
+    known.add(m);
+  }
+  return known;
+}
+
+const db::TaskRow& find_task(const std::vector<db::TaskRow>& tasks, const std::string& name) {
+  std::vector<const db::TaskRow*> found;
+  std::vector<std::string> names;
+  for (const db::TaskRow& t : tasks) {
+    if (t.key.starts_with(name) || t.label == name) found.push_back(&t);
+    names.push_back(t.key);
+    if (!t.label.empty()) names.push_back(t.label);
+  }
+  if (found.empty()) {
+    throw UserError(fmt::format("there is no task '{}'", name),
+                    did_you_mean(name, names, "tenon db ls lists them"));
+  }
+  if (found.size() > 1) {
+    std::vector<std::string> keys;
+    for (const db::TaskRow* t : found) keys.push_back(t->key);
+    throw UserError(fmt::format("'{}' means {} tasks", name, found.size()),
+                    fmt::format("{}", fmt::join(keys, ", ")));
+  }
+  return *found[0];
+}
+
+void Tally::add(const db::Group& g) {
+  measured += g.count;
+  verified += g.verified;
+  failed += g.outcome == task::Outcome::kOk ? 0 : g.count;
+  outcomes[to_string(g.outcome)] += g.count;
+}
+
+std::vector<TaskEntry> task_entries(const db::Database& db, const Selection& s) {
+  std::vector<TaskEntry> list;
+  for (const db::TaskRow& t : s.tasks) {
+    TaskEntry e{t, {}};
+    for (const RecordKey& key : s.keys_of(t.key)) {
+      KeyEntry entry{key, {}, {}};
+      for (const db::Group& g : s.keys.at(key)) entry.tally.add(g);
+      const tune::Known known = known_of(db, s, key);
+      const task::Measurement* best = known.best(true);
+      if (best == nullptr) best = known.best(false);
+      if (best != nullptr) entry.best = *best;
+      e.keys.push_back(std::move(entry));
+    }
+    list.push_back(std::move(e));
+  }
+  return list;
+}
+
+}  // namespace tenon::tools

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a database has no record that a task could use, field by field.
+//
+//   same task, measured with 4 threads, wanted for 2   =>   protocol: threads wanted 2, recorded 4
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "db/db.h"
+
+namespace tenon::tools {
+
+struct Wanted {
+  db::TaskRow task;
+  std::string target;  // fingerprint
+  std::string protocol;
+};
+
+struct Difference {
+  std::string field, wanted, recorded;
+};
+
+struct Miss {
+  // "hit", or the first of these that holds: "unverified", "failed", "protocol", "target", "layouts" (the same
+  // computation, its tensors stored otherwise), "never-measured", "unknown".
+  std::string reason;
+  std::string what;  // a sentence
+  std::vector<Difference> differences;
+  std::string
+      nearest;  // key of the task that was compared with; empty: the task itself, or nothing is near
+  double median_s = 0;  // "hit": of the record
+};
+
+Miss why_miss(const db::Database& db, const std::vector<db::TaskRow>& tasks,
+              const std::vector<db::Group>& groups, const Wanted& wanted);
+
+}  // namespace tenon::tools
