@@ -57,8 +57,8 @@ class Maker {
     if (options_.frozen) {
       throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
                             options_.schedules.empty()
-                                ? "no lock file was given (--lock)"
-                                : "the lock file was made for another model, target or version");
+                                ? "neither a lock file nor records were given"
+                                : "those given are of another model, target or version");
     }
     if (!options_.schedule) {
       origin = "definition";

@@ -178,7 +178,8 @@ Message build_request(const task::Task& t, const schedule::Trace& trace) {
 }
 
 int serve_builds(int argc, char** argv,
-                 const std::function<std::optional<Message>(const Message&)>& intercept) {
+                 const std::function<std::optional<Message>(const Message&)>& intercept,
+                 const std::function<void(const Message&, Message&)>& alter) {
   if (argc != 3 || !has_channel()) {
     fmt::print(stderr, "tenon-build is a part of tenon that compiles; it is not started by hand\n");
     return 2;
@@ -197,6 +198,7 @@ int serve_builds(int argc, char** argv,
   for (Message request; receive(kChannel, request) == Got::kMessage;) {
     std::optional<Message> answer = intercept ? intercept(request) : std::nullopt;
     if (!answer) answer = builder.answer(request);
+    if (alter) alter(request, *answer);
     if (send(kChannel, *answer) != Got::kMessage) break;
   }
   clean_up();

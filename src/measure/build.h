@@ -23,8 +23,9 @@ inline constexpr int kOutOfMemory = 12;
 inline constexpr const char* kOutOfMemoryText = "out of memory";
 
 // main() of tenon-build: [1] a folder for files of a moment, removed when the other end goes; [2] limit of
-// memory in bytes, 0: none. `intercept` may answer, or do, something else for tests.
+// memory in bytes, 0: none. For tests, `intercept` may answer, or do, something else, and `alter` may change an answer.
 int serve_builds(int argc, char** argv,
-                 const std::function<std::optional<Message>(const Message&)>& intercept = {});
+                 const std::function<std::optional<Message>(const Message&)>& intercept = {},
+                 const std::function<void(const Message&, Message&)>& alter = {});
 
 }  // namespace tenon::measure

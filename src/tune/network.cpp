@@ -2,6 +2,7 @@
 #include "tune/network.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -18,10 +19,10 @@ class ProcessTimer : public NetworkTimer {
 
   NetworkTimes compare(const std::filesystem::path& a, const std::filesystem::path& b, int threads,
                        double seconds) override {
-    const ProcessResult r =
-        run_process({tool_, "bench", a.string(), "--against", b.string(), "--threads",
-                     std::to_string(threads), "--duration", fmt::format("{}", seconds), "--json"},
-                    kAround + 10 * seconds);
+    const ProcessResult r = run_process(
+        {tool_, "bench", a.string(), "--against", b.string(), "--threads", std::to_string(threads),
+         "--duration", fmt::format("{}", seconds), "--json", "--parent", std::to_string(getpid())},
+        kAround + 10 * seconds);
     if (r.late) return failed("the comparison took too long and was stopped");
     if (r.status != 0) return failed(r.err.empty() ? "the comparison crashed" : r.err);
     try {

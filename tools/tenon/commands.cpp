@@ -18,7 +18,8 @@ constexpr CommandRow kCommands[] = {
      "The same model with the same lock file gives the same bytes.",
      "tenon compile model.onnx -o out/\n"
      "tenon compile model.onnx -o out/ --target x86-64-v3 --emit so,a,h,asm\n"
-     "tenon compile model.onnx -o again/ --lock out/ --frozen",
+     "tenon compile model.onnx -o again/ --lock out/ --frozen\n"
+     "tenon compile model.onnx -o out/ --db tenon.db",
      add_compile},
     {"tune", "Search for the fastest schedules and write the best verified artifact",
      "At every moment the best verified artifact so far lies in the folder. Each measurement is in "
@@ -138,7 +139,7 @@ constexpr ExitRow kExits[] = {
     {kExitNoMeasurement, "nothing valid was measured"},
     {kExitUnreachable, "a device or worker cannot be reached"},
     {kExitRegression, "slower than allowed"},
-    {kExitFrozen, "--frozen needs a record that the lock file does not have"},
+    {kExitFrozen, "--frozen needs a record that is not there"},
     {kExitTimeout, "time ran out before there was a result"},
     {kExitInterrupted, "interrupted"},
 };

@@ -124,7 +124,7 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
 
 void add_compile_options(CLI::App& command, ModelOptions& options) {
   add_build_options(command, options);
-  command.add_flag("--frozen", options.frozen, "Fail if --lock lacks a schedule that is needed");
+  command.add_flag("--frozen", options.frozen, "Fail if a schedule that is needed is not there");
 }
 
 std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts) {
@@ -253,6 +253,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   if (!options.lock.empty()) {
     how.schedules = compile::read_lock(options.lock);
   }
+  how.schedules.insert(options.records.begin(), options.records.end());
   const std::string full_name = model_name(options, name);
   Compiled result;
   auto start = std::chrono::steady_clock::now();

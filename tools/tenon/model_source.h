@@ -20,7 +20,8 @@ struct ModelOptions {
   std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1,3,224,224]"
   std::vector<std::string> binds;   // "name=@file.npy"
   std::string target = "host";
-  std::string lock;  // lock file, or the folder of an artifact
+  std::string lock;            // lock file, or the folder of an artifact
+  compile::Schedules records;  // used where the lock has none
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";

@@ -6,10 +6,14 @@
 #include <memory>
 
 #include "artifact/write.h"
+#include "measure/measure.h"
+#include "runtime/cpus.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/text.h"
+#include "tune/records.h"
 
 namespace tenon::tools {
 namespace {
@@ -19,7 +23,18 @@ struct CompileOptions {
   std::string output;
   std::string name;
   std::string emit = "so,h";
+  std::string db;
+  int threads = 0;
 };
+
+// The best verified records of this target and number of threads.
+compile::Schedules recorded(const CompileOptions& options) {
+  task::Protocol protocol;
+  protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
+  const target::Target target = target::parse_target(options.model.target);
+  return tune::best_schedules(*open_db_to_read({options.db}), target,
+                              measure::measured_target(target), task::to_string(protocol));
+}
 
 // How many kernels each origin gave: "template conv" 20, "lock" 3.
 std::map<std::string, int> origins(const artifact::Program& program) {
@@ -90,8 +105,11 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
   return text + fmt::format("wrote    {}: {}\n", w.directory.string(), fmt::join(w.files, " "));
 }
 
-int compile_command(const CompileOptions& options, const Console& console) {
+int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
+  if (!options.db.empty()) {
+    options.model.records = recorded(options);
+  }
   const Compiled compiled = compile_model(options.model, options.name, console);
   const std::string folder =
       options.output.empty() ? compiled.program.name + ".tenon" : options.output;
@@ -117,6 +135,15 @@ Run add_compile(CLI::App& command, Console& console) {
       ->capture_default_str()
       ->type_name("KIND,...");
   add_compile_options(command, options->model);
+  command
+      .add_option("--db", options->db,
+                  "Use the best verified records of a database, without measuring")
+      ->type_name("FILE");
+  command
+      .add_option("--threads", options->threads,
+                  "Number of threads whose records --db gives (default: all cores)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   return [options, &console] { return compile_command(*options, console); };
 }
 

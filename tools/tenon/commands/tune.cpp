@@ -69,7 +69,7 @@ int dry_run(const TuneOptions& o, const std::vector<tune::Model>& models,
   }
   const std::string target = o.sim
                                  ? make_devices(o, console).measurer->target(session.compile.target)
-                                 : session.compile.target.fingerprint();
+                                 : measure::measured_target(session.compile.target);
   const TunePlan plan =
       make_plan(models, session, db.get(), target, task::to_string(protocol_of(o)));
   console.answer(console.json() ? tools::to_text(to_json(plan)) : to_text(plan));

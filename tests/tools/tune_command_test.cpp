@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+// `tenon tune` as a user sees it: options, what is shown and where, resuming, interrupting.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "measure/processes.h"
+#include "tools/tenon_command.h"
+#include "tools/tune_run.h"
+
+namespace tenon::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+const Args kSim = {"--sim", "--jsonl", "--trials", "30", "--round", "8"};
+
+// Without the run's name, which is a new one each time.
+std::string without_name(std::string stream) {
+  const std::string key = "\"run\":\"";
+  const size_t at = stream.find(key);
+  return at == std::string::npos ? stream : stream.erase(at, key.size() + 17);
+}
+
+TEST(TuneOptions, MistakesAreSentences) {
+  const TuneFolder f("tune_options");
+  const struct {
+    Args args;
+    int exit_code;
+    const char* message;
+  } rows[] = {
+    {{"--budget", "soon"}, 2, "--budget 'soon' is no length of time (such as 5m, 300s"},
+    {{"--budget", "0s"}, 2, "is no length of time"},
+    {{"--budget", "-5m"}, 2, "--budget"},
+    {{"--trials", "0"}, 2, "--trials"},
+    {{"--threads", "0"}, 2, "--threads"},
+    {{"--space", "outer"}, 2, "--space"},
+    {{"--strategy", "luck"}, 2, "--strategy"},
+    {{"--verify", "never"}, 2, "--verify"},
+    {{"--objective", "max"}, 2, "--objective"},
+    {{"--cost-model", "xbg"}, 2, "no model and no file called 'xbg' (did you mean 'xgb'?)"},
+    {{"--emit", "exe"}, 2, "exe"},
+    {{"--target", "x86-64-v9"}, 2, "there is no target 'x86-64-v9'"},
+    {{"--objective", "targets"}, 2, "--objective targets needs --latency-target net=TIME"},
+    {{"--latency-target", "other=10ms"}, 2, "MODEL=TIME expected (models: net)"},
+    {{"--reference", "net=fast"}, 2, "--reference 'fast' is no length of time"},
+    {{"--jsonl", "--json"}, 2, "--json and --jsonl exclude each other"},
+    {{"--name", "9 lives"}, 2, "is no C identifier"},
+    {{"--db", "postgres://somewhere"}, 2, "only SQLite files"},
+    {{"--db", f.path("").string(), "--sim", "--trials", "1"}, 2, "database"},
+    {{"--build-tool", "/no/such/tool"}, 2, "/no/such/tool: there is no such program"},
+    {{"--lock", "/no/lock"}, 2, "/no/lock"},
+    {{"--tasks", "zebra*", "--sim", "--trials", "4"}, 2, "no task matches \"zebra*\""},
+    {{"no/such.onnx"}, 2, "no/such.onnx: there is no such file"},
+    {{f.path("plain").string()}, 2, "tuning begins with a model"},
+    {{f.path("net.onnx").string()}, 2, "two models are called net"},
+#if defined(__x86_64__)
+    {{"--target", "aarch64"}, 6, "target 'aarch64' does not run on this machine"},
+#else
+    {{"--target", "x86-64"}, 6, "target 'x86-64' does not run on this machine"},
+#endif
+  };
+  for (const auto& row : rows) {
+    Args args = row.args;
+    args.insert(args.end(), {"-q"});
+    expect_error(f.run(args), row.exit_code, row.message);
+  }
+  EXPECT_FALSE(fs::exists(f.path("out"))) << "nothing is written for a mistake";
+}
+
+TEST(TuneOptions, HelpersAreLookedForBesideTheProgram) {
+  const TuneFolder f("tune_helpers");
+  fs::create_directories(f.path("bin"));
+  fs::copy_file(TENON_BINARY, f.path("bin") / "tenon");
+  Args args = f.command({"--trials", "2"});
+  args[0] = (f.path("bin") / "tenon").string();
+  const Outcome missing = Running(args, f.path(""), f.variables).wait();
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_TRUE(contains(missing.err, "tenon-build is missing: it should lie beside")) << missing.err;
+  for (const char* tool : {TENON_BUILD, TENON_RUN}) {
+    fs::create_symlink(tool, f.path("bin") / fs::path(tool).filename());
+  }
+  const Outcome found = Running(args, f.path(""), f.variables).wait();
+  EXPECT_EQ(found.exit_code, 0) << found.err;
+}
+
+TEST(Tune, DryRunMeasuresNothing) {
+  const TuneFolder f("tune_dry");
+  const Outcome text = f.run({"--dry-run"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "2 to tune of 2 in 2 steps; 0 known already")) << text.out;
+  EXPECT_FALSE(fs::exists(f.path("out")));
+  EXPECT_FALSE(fs::exists(f.path("t.db")));
+  EXPECT_EQ(f.run(kSim).exit_code, 0);
+  const Outcome json = f.run({"--dry-run", "--json", "--sim", "--tasks", "*relu"});
+  const Json plan = Json::parse(json.out);
+  EXPECT_EQ(plan["schema"], "tenon.tune-plan/1");
+  ASSERT_EQ(plan["tasks"].size(), 2U);
+  for (const Json& task : plan["tasks"]) {
+    EXPECT_GT(task["measured"], 0);
+    EXPECT_EQ(task["calls"], Json({1}));
+    EXPECT_EQ(task["chosen"], contains(task["label"], "relu")) << task;
+  }
+}
+
+TEST(Tune, TheStreamIsTheSameForTheSameSeed) {
+  std::vector<std::string> streams;
+  for (const char* threads : {"1", "2", "3"}) {
+    const TuneFolder f("tune_same");
+    Args args = kSim;
+    args.insert(args.end(), {"--search-threads", threads, "--compile-threads", threads});
+    const Outcome o = f.run(args);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    streams.push_back(without_name(o.out));
+    f.expect_right_artifact("after a run on the pretend device");
+  }
+  EXPECT_EQ(streams[0], streams[1]);
+  EXPECT_EQ(streams[0], streams[2]);
+  const TuneFolder f("tune_same");
+  Args args = kSim;
+  args.insert(args.end(), {"--seed", "2"});
+  EXPECT_NE(without_name(f.run(args).out), streams[0]);
+}
+
+TEST(Tune, EventsAddUpToTheRecords) {
+  const TuneFolder f("tune_events");
+  const Outcome o = f.run(kSim);
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto events = events_of(o.out);
+  ASSERT_FALSE(events.empty());
+  EXPECT_EQ(events.front()["event"], "run");
+  EXPECT_EQ(events.back()["event"], "end");
+  const std::string run = events.front()["run"];
+  double last = 0;
+  for (const Json& e : events) {
+    EXPECT_GE(e["t"].get<double>(), last);
+    last = e["t"];
+  }
+  int64_t tried = 0;
+  for (const Json& e : of_kind(events, "round")) tried += e["tried"].get<int64_t>();
+  const auto defaults = static_cast<int64_t>(of_kind(events, "default").size());
+  EXPECT_EQ(defaults, 2);
+  EXPECT_EQ(events.back()["measured"], 30);
+  EXPECT_EQ(tried + defaults, 30);
+  EXPECT_EQ(f.expect_sound_records(run, "at the end"), 30);
+  const auto stored = f.database()->events(run);
+  ASSERT_EQ(stored.size(), events.size());
+  for (size_t i = 0; i < stored.size(); ++i) EXPECT_EQ(Json::parse(stored[i].json), events[i]);
+}
+
+TEST(Tune, JsonIsOneDocument) {
+  const TuneFolder f("tune_json");
+  const Outcome o = f.run({"--sim", "--trials", "20", "--json", "-q"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(o.err, "");
+  const Json answer = Json::parse(o.out);
+  EXPECT_EQ(answer["schema"], "tenon.tune/1");
+  EXPECT_EQ(answer["reason"], "trials");
+  EXPECT_EQ(answer["measured"], 20);
+  ASSERT_EQ(answer["tasks"].size(), 2U);
+  EXPECT_EQ(answer["models"][0]["name"], "net");
+}
+
+TEST(Tune, SeveralModelsGetAFolderEach) {
+  const TuneFolder f("tune_several");
+  fs::copy_file(f.path("net.onnx"), f.path("other.onnx"));
+  const Outcome o =
+      f.run({f.path("other.onnx").string(), "--sim", "--trials", "12", "--objective", "targets",
+             "--latency-target", "net=10us", "--latency-target", "other=1ms"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_TRUE(fs::exists(f.path("out") / "net" / "libnet.so"));
+  EXPECT_TRUE(fs::exists(f.path("out") / "other" / "libother.so"));
+  EXPECT_TRUE(contains(o.out, "net  ") && contains(o.out, "other  ")) << o.out;
+}
+
+TEST(Tune, OnTheRealDevice) {
+  const TuneFolder f("tune_real");
+  const Outcome o = f.run({"--trials", "16", "--round", "8", "--verify", "all", "--jsonl"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto events = events_of(o.out);
+  f.expect_right_artifact("at the end");
+  f.expect_sound_records(events.front()["run"], "at the end");
+  for (const auto& m : f.database()->measurements({})) {
+    EXPECT_TRUE(m.verified || m.outcome != task::Outcome::kOk) << "--verify all";
+  }
+  EXPECT_TRUE(f.processes().empty());
+  // What is known is not measured again, and compile takes it.
+  const Outcome again = f.run({"--dry-run", "--json"});
+  for (const Json& task : Json::parse(again.out)["tasks"]) EXPECT_GT(task["measured"], 0);
+}
+
+TEST(Tune, CompileTakesTheBestRecords) {
+  const TuneFolder f("tune_compile");
+  const Args compile = {"compile",   f.path("net.onnx").string(),
+                        "-o",        f.path("out").string(),
+                        "--db",      f.path("t.db").string(),
+                        "--threads", "1",
+                        "--frozen",  "--json"};
+  expect_user_error(tenon(compile), "t.db");
+  ASSERT_EQ(f.run({"--trials", "12", "--round", "6", "--threads", "1"}).exit_code, 0);
+  const Outcome o = tenon(compile);
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["origins"], Json({{"tuned", 2}})) << o.out;
+  f.expect_right_artifact("compiled from records");
+  Args other = compile;
+  other[7] = "7";  // nothing was measured with so many threads
+  expect_error(tenon(other), 8, "no schedule for task");
+  std::erase(other, "--frozen");
+  const Outcome plain = tenon(other);
+  EXPECT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_FALSE(Json::parse(plain.out)["origins"].contains("tuned")) << plain.out;
+}
+
+TEST(Tune, ForLogsALineNowAndThen) {
+  const TuneFolder f("tune_plain");
+  const auto run = f.start({"--budget", "10m", "--round", "4"});
+  while (!contains(run->err(), "\nt=") && !run->ended()) usleep(20'000);
+  run->signal(SIGINT);
+  const Outcome o = run->wait();
+  EXPECT_EQ(o.exit_code, 130) << o.err;
+  EXPECT_TRUE(contains(o.err, "doctor ")) << o.err;
+  EXPECT_TRUE(contains(o.err, " measured=") && contains(o.err, " eta_s=")) << o.err;
+  EXPECT_FALSE(contains(o.err, "\033")) << o.err;
+  EXPECT_EQ(f.run({"--sim", "--trials", "8", "-q"}).err, "");
+}
+
+// What a run wrote to a terminal that was resized while it drew, and interrupted then.
+std::string on_terminal(const TuneFolder& f, const Args& args, int columns, int resized) {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  EXPECT_TRUE(grantpt(master) == 0 && unlockpt(master) == 0);
+  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  winsize size = {};
+  size.ws_row = 20;
+  size.ws_col = static_cast<unsigned short>(columns);
+  ioctl(slave, TIOCSWINSZ, &size);
+  std::string shown;
+  const auto run = f.start(args, slave);
+  close(slave);
+  char buffer[4096];
+  bool drawn = false;
+  for (ssize_t n = 0; (n = read(master, buffer, sizeof buffer)) > 0;) {
+    shown.append(buffer, static_cast<size_t>(n));
+    if (drawn || !contains(shown, "\nbest ")) continue;
+    drawn = true;
+    size.ws_col = static_cast<unsigned short>(resized);
+    ioctl(master, TIOCSWINSZ, &size);
+    run->signal(SIGINT);
+  }
+  close(master);
+  EXPECT_EQ(run->wait().exit_code, 130);
+  return shown;
+}
+
+TEST(Tune, OnATerminalAPictureIsDrawnOverItself) {
+  TuneFolder f("tune_terminal");
+  f.variables["TERM"] = "xterm";
+  f.variables["NO_COLOR"] = "";
+  const std::string shown =
+      on_terminal(f, {"--budget", "10m", "--round", "4", "--no-color"}, 90, 60);
+  EXPECT_TRUE(contains(shown, "A\r")) << "goes up to draw again";
+  EXPECT_TRUE(contains(shown, " eta ")) << shown;
+  EXPECT_TRUE(contains(shown, "  task ")) << shown;
+  const size_t last = shown.rfind("A\r");
+  ASSERT_NE(last, std::string::npos);
+  std::istringstream lines(shown.substr(last + 2));
+  size_t drawn = 0;
+  for (std::string line; std::getline(lines, line) && contains(line, "\033[K"); ++drawn) {
+    EXPECT_LT(line.find("\033[K"), 60U) << "it was resized: " << line;
+  }
+  EXPECT_GE(drawn, 4U) << shown.substr(last);
+  EXPECT_TRUE(contains(shown, "saved; run the same command again")) << shown;
+}
+
+TEST(Tune, InterruptedItSavesAndGoesOn) {
+  const TuneFolder f("tune_interrupt");
+  for (const int number : {SIGINT, SIGTERM}) {
+    const auto run = f.start({"--budget", "10m", "--round", "4", "--jsonl"});
+    while (!contains(run->out(), "\"round\"") && !run->ended()) usleep(20'000);
+    run->signal(number);
+    const Outcome o = run->wait();
+    EXPECT_EQ(o.exit_code, 130) << o.err;
+    EXPECT_TRUE(contains(o.err, "saved; run the same command again to continue (")) << o.err;
+    EXPECT_TRUE(contains(o.err, " of budget left)")) << o.err;
+    const auto events = events_of(o.out);
+    EXPECT_EQ(events.back()["reason"], "interrupted");
+    EXPECT_TRUE(gone_within(f.processes(), 10));
+    f.expect_right_artifact("after an interrupt");
+    f.expect_sound_records(events.front()["run"], "after an interrupt");
+  }
+  ASSERT_EQ(f.database()->runs().size(), 1U) << "the second went on with the first";
+  const auto events = f.database()->events(f.database()->runs()[0].id);
+  EXPECT_GT(Json::parse(events.back().json)["spent_s"],
+            Json::parse(events.front().json)["spent_before_s"]);
+}
+
+TEST(Tune, InterruptedTwiceItStopsAtOnce) {
+  TuneFolder f("tune_interrupt_twice");
+  // A compiler that hangs for long: the running batch does not end soon.
+  f.variables["TENON_FAULT_PLAN"] = "- - - - 8";
+  f.variables["TENON_FAULT_MEMORY"] = f.path("faults").string();
+  fs::create_directories(f.path("faults"));
+  const auto run = f.start({"--budget", "10m", "--round", "8", "--jsonl", "--compile-limit", "100s",
+                            "--build-tool", TENON_FAULTY_TUNING_BUILD});
+  while (!fs::exists(f.path("faults") / "n4") && !run->ended()) usleep(20'000);
+  run->signal(SIGINT);
+  usleep(1'000'000);
+  EXPECT_FALSE(run->ended());
+  run->signal(SIGINT);
+  const Outcome o = run->wait();
+  EXPECT_EQ(o.exit_code, 130) << o.err;
+  EXPECT_TRUE(gone_within(f.processes(), 10));
+  f.expect_right_artifact("after two interrupts");
+  f.expect_sound_records(events_of(o.out).front()["run"], "after two interrupts");
+}
+
+TEST(Tune, NothingValidIsAnErrorWithReasons) {
+  TuneFolder f("tune_nothing");
+  f.variables["TENON_FAULT_PLAN"] = "1 10";  // crashes, and a compiler that crashes
+  f.variables["TENON_FAULT_MEMORY"] = f.path("faults").string();
+  fs::create_directories(f.path("faults"));
+  const Outcome o =
+      f.run({"--trials", "6", "--round", "4", "--build-tool", TENON_FAULTY_TUNING_BUILD, "--json"});
+  EXPECT_EQ(o.exit_code, 5) << o.err;
+  EXPECT_TRUE(contains(o.err, "nothing valid was measured: 6 of 6 failed")) << o.err;
+  EXPECT_TRUE(contains(o.err, "run-crash") && contains(o.err, "compile-error")) << o.err;
+  f.expect_right_artifact("the default");
+  const Json answer = Json::parse(o.out);
+  ASSERT_GE(answer["reasons"].size(), 2U) << o.out;
+  for (const Json& reason : answer["reasons"]) {
+    // The command can be pasted; the real tools find nothing wrong with the program.
+    std::istringstream words(reason["command"].get<std::string>());
+    Args args = {std::istream_iterator<std::string>(words), {}};
+    ASSERT_GT(args.size(), 4U);
+    EXPECT_EQ(args[0], "tenon");
+    args[0] = TENON_BINARY;
+    args.insert(args.end(), {"--duration", "0.01"});
+    const Outcome again = run_command(args);
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+  }
+}
+
+}  // namespace
+}  // namespace tenon::testing
