@@ -157,7 +157,8 @@ class Writer : private PlanWriter {
     // Positions that will be dealt out: as many tiles for each core.
     const int64_t pieces = op_.axes[0].extent * arith::ceil_div(kvecs, r.kb);
     const int64_t even = arith::ceil_div(r.xn, t_.cores) * t_.cores;
-    if (c_.pointwise && balance(pieces, t_.cores) < 0.9 && x_ >= 8 * even) r.xn = even;
+    if (!buffered_) along_ = choice("along", along(pieces), 2);
+    if (c_.pointwise && along_ == kPositions && x_ >= 8 * even) r.xn = even;
     // Lanes are stored one by one to a plain output, or turned in tiles: those fill whole lines of the cache.
     if (!skip_ && y_block_ == 1 && x_ % v == 0 && v >= 8) r = {1, x_ / v, y_};
     r.kb = choice("kb", r.kb, std::min<int64_t>(tileable, kMostVectors));
@@ -335,12 +336,18 @@ class Writer : private PlanWriter {
     order_loops(n, k, outer, inner, rows);
   }
 
-  // Channels are dealt out if there are enough of them, and if each core has room for the whole input.
+  // A core that computes some of the channels reads all of the input, part of which another core has just written; one
+  // that computes some of the positions reads all of the weights, which every core keeps.
   int64_t along(int64_t pieces) const {
-    int64_t bytes = c_.x.dtype().bytes();
-    for (const int64_t n : c_.x.shape()) bytes *= n;
-    const bool large = c_.pointwise && bytes > t_.l2_bytes && x_ >= 64 * t_.cores;
-    return balance(pieces, t_.cores) >= 0.9 && !large ? kChannels : kPositions;
+    const int64_t x = bytes_of(c_.x), w = bytes_of(c_.w);
+    const bool local = c_.pointwise && x_ >= 64 * t_.cores && w <= t_.l2_bytes / 2 && w < 3 * x;
+    return local || balance(pieces, t_.cores) < 0.9 ? kPositions : kChannels;
+  }
+
+  static int64_t bytes_of(const te::Tensor& t) {
+    int64_t bytes = t.dtype().bytes();
+    for (const int64_t n : t.shape()) bytes *= n;
+    return bytes;
   }
 
   // Loops that run in parallel come first: channels if there are enough of them, else positions.
@@ -349,14 +356,13 @@ class Writer : private PlanWriter {
                    const std::string& rows) {
     std::vector<std::string> parallel{n};
     std::vector<std::string> rest;
-    const int64_t pieces = op_.axes[0].extent * knobs()["ko"];
     if (buffered_) {
       parallel.insert(parallel.end(), outer.begin(),
                       outer.begin() + static_cast<std::ptrdiff_t>(cut_));
       parallel.push_back(rows);
       rest = k.outer;
       rest.insert(rest.end(), outer.begin() + static_cast<std::ptrdiff_t>(cut_), outer.end());
-    } else if (choice("along", along(pieces), 2) == kChannels) {
+    } else if (along_ == kChannels) {
       parallel.insert(parallel.end(), k.outer.begin(), k.outer.end());
       rest = outer;
     } else {
@@ -422,6 +428,7 @@ class Writer : private PlanWriter {
   int64_t x_ = 1, y_ = 1;              // positions that a register tile is cut from
   int64_t x_block_ = 1, y_block_ = 1;  // of channels
   int64_t per_block_ = 1;              // vectors in a block of output channels
+  int64_t along_ = kPositions;         // what the cores share out
   size_t cut_ = 0;                     // the spatial dimension that is cut into blocks of rows
   bool split_c_ = false;
   bool skip_ = false;      // taps on padding are left out

@@ -212,10 +212,14 @@ class Writer : private PlanWriter {
                 const std::vector<std::string>& outer) {
     std::string rows = d_.rank >= 2 ? outer[d_.rank - 2] : vectors;
     const int64_t height = op_.axes[op_.axes.size() - (d_.rank >= 2 ? 2 : 1)].extent;
-    if (balance(op_.axes[0].extent * knobs()["vecs"], t_.cores) >= 0.97 || d_.rank != 2) {
+    // Rows where there are enough, as its neighbours in a network do: a core then reads what it wrote itself.
+    const bool by_rows =
+        d_.rank == 2 && balance(knobs()["yn"], t_.cores) >= 0.85 && height >= 8 * t_.cores;
+    const bool by_vectors = balance(op_.axes[0].extent * knobs()["vecs"], t_.cores) >= 0.97;
+    if (d_.rank != 2 || (by_vectors && !by_rows)) {
       line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, vectors, out_, n, vectors);
       if (d_.rank < 2) rows = n + "@" + vectors;
-    } else if (height % knobs()["yn"] == 0) {
+    } else if (!by_rows && height % knobs()["yn"] == 0) {
       rows = n + "@" + vectors + "@" + outer[0];
       line("fuse {} [{}, {}, {}]\nparallel {} {}", out_, n, vectors, outer[0], out_, rows);
     } else {
