@@ -2,6 +2,7 @@
 #include "templates/cases.h"
 
 #include "te/ops.h"
+#include "te/splice.h"
 #include "te/text.h"
 
 namespace tenon::templates {
@@ -236,6 +237,30 @@ te::ComputeDag excited_dag() {
   return b.finish();
 }
 
+te::ComputeDag copy_dag(std::vector<int64_t> shape) {
+  te::Builder b;
+  b.output(te::elementwise(b, "Y", {b.input("X", ir::kF32, std::move(shape))},
+                           [](auto v) { return v[0]; }));
+  return b.finish();
+}
+
+// Poses of capsules, their rows to the front: whole lines of X are far apart in Y.
+te::ComputeDag poses_dag(int64_t h, int64_t w, int64_t c, int64_t size) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {h, w, c, size, size});
+  b.output(te::transpose(b, "Y", x, {3, 2, 4, 0, 1}));
+  return b.finish();
+}
+
+// Both operands are contiguous along the sum.
+te::ComputeDag scores_dag(int64_t rows, int64_t columns, int64_t depth) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {rows, depth});
+  const auto w = b.input("W", ir::kF32, {columns, depth});
+  b.output(te::matmul(b, "Y", x, te::transpose(b, "T", w, {1, 0})));
+  return te::inlined(b.finish(), [](const te::ComputeOp& op) { return op.name() == "T"; });
+}
+
 // Every type that a family can be written in.
 void add_typed(std::vector<Case>& all) {
   const std::pair<const char*, ir::DType> kTypes[] = {
@@ -327,6 +352,24 @@ std::vector<Case> cases() {
          return conv_dag({1, 16, 4, 5, 6}, {16, 1, 3, 3, 3},
                          {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, 16}, false);
        }},
+      {"depthwise", "depthwise_wide", [=] { return depthwise_dag(5, 16, 32, 1); }},
+      {"depthwise", "depthwise_wide_s2", [=] { return depthwise_dag(5, 15, 31, 2); }},
+      {"conv", "pointwise_wide",
+       [=] {
+         return conv_dag({1, 24, 16, 9}, {16, 24, 1, 1}, {}, true);
+       }},
+      {"elementwise", "copy",
+       [=] {
+         return copy_dag({2, 48, 5, 7});
+       }},
+      {"elementwise", "copy_sequence",
+       [=] {
+         return copy_dag({1, 32, 16});
+       }},
+      {"elementwise", "poses", [=] { return poses_dag(3, 16, 2, 4); }},
+      {"elementwise", "poses_odd", [=] { return poses_dag(5, 8, 3, 3); }},
+      {"matmul", "scores", [=] { return scores_dag(9, 35, 24); }},
+      {"matmul", "scores_odd", [=] { return scores_dag(7, 18, 13); }},
       {"conv_transpose", "transposed", [=] { return transpose_dag(16, 32, 4, 2, 4); }},
       {"conv_transpose", "transposed_odd", [=] { return transpose_dag(6, 3, 5, 2, 3); }},
       {"matmul", "matmul", [=] { return matmul_dag(33, 64, 20, true, false, false); }},
