@@ -23,9 +23,12 @@ class Made:
         return next((event["measured"] for event in reversed(self.events) if event["event"] == "end"), 0)
 
     def curve(self):
-        """(candidates measured, seconds of tuning, estimate of the model's time in s), once per round."""
-        return [(event["measured"], event["t"], event["estimate_s"][0]) for event in self.events
-                if event["event"] == "round" and event["estimate_s"] and event["estimate_s"][0]]
+        """(candidates measured, seconds of tuning, estimate of the model's time in s): default schedules, then once
+        per round."""
+        rounds = [event for event in self.events if event["event"] == "round" and event["estimate_s"]
+                  and event["estimate_s"][0]]
+        start = [(0, 0.0, event["default_estimate_s"][0]) for event in rounds[:1] if event["default_estimate_s"][0]]
+        return start + [(event["measured"], event["t"], event["estimate_s"][0]) for event in rounds]
 
 
 def compile_model(tenon, model, folder, options=()):

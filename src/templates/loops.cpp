@@ -209,15 +209,17 @@ void loop_over_storage(PlanWriter& p, const std::string& stage) {
     if (loops[at].name == op.axes[*across].var.name()) break;
   }
   if (across && at < loops.size()) {
-    NamedLoop& other = loops[at];
-    p.line("split {} {} [$v]", stage, other.name);
+    const NamedLoop& other = loops[at];
+    const bool whole = other.extent <= v;  // short enough to stay as it is
+    if (!whole) p.line("split {} {} [$v]", stage, other.name);
     std::vector<NamedLoop> order;
     for (size_t d = 0; d < loops.size(); ++d) {
       if (d != at) order.push_back(loops[d]);
     }
-    order.push_back({other.name + ".0", arith::ceil_div(other.extent, v)});
+    if (!whole) order.push_back({other.name + ".0", arith::ceil_div(other.extent, v)});
     order.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
-    p.line("reorder {} [{}, {}.1, {}.1]", stage, comma(names(order)), other.name, inner.name);
+    p.line("reorder {} [{}, {}, {}.1]", stage, comma(names(order)),
+           whole ? other.name : other.name + ".1", inner.name);
     return deal_out(p, stage, order, work);
   }
   loops.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
