@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -178,6 +179,8 @@ Records all_records(const Database& db) {
 
 bool is_database_file(const std::string& path) {
   constexpr std::string_view kMagic = "SQLite format 3";
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;  // a pipe is read only once
   std::ifstream in(path, std::ios::binary);
   std::string head(kMagic.size(), '\0');
   in.read(head.data(), static_cast<std::streamsize>(head.size()));

@@ -26,7 +26,7 @@ Records records_from_json_lines(const std::string& text, const std::string& file
 // All that a database holds.
 Records all_records(const Database& db);
 
-// Of a file of JSON lines (as bytes), or of a database: told apart by how they begin.
+// By how the file begins; a pipe is none.
 bool is_database_file(const std::string& path);
 
 }  // namespace tenon::db

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -217,6 +218,39 @@ TEST_F(Db, FilesOfOthersAreLeftAlone) {
     }
   }
   EXPECT_FALSE(fs::exists(file("nothing")));
+}
+
+// Somebody else's file in a folder that nobody here may write to.
+class ReadOnlyFolder {
+ public:
+  explicit ReadOnlyFolder(const fs::path& folder) : folder_(folder) {
+    for (const auto& entry : fs::directory_iterator(folder)) ::chmod(entry.path().c_str(), 0444);
+    ::chmod(folder.c_str(), 0555);
+    // Root may write anywhere.
+    if (::geteuid() == 0) root_ = ::seteuid(65534) == 0;
+  }
+  ~ReadOnlyFolder() {
+    if (root_) EXPECT_EQ(::seteuid(0), 0);
+    ::chmod(folder_.c_str(), 0755);
+  }
+
+ private:
+  fs::path folder_;
+  bool root_ = false;
+};
+
+TEST_F(Db, ReadsWhereNothingCanBeWritten) {
+  const std::string path = file("a b?%41#.db");
+  Database::open(path)->record({sample("k", 1e-3)});
+  const ReadOnlyFolder closed(folder_);
+  EXPECT_EQ(Database::open_read_only(path)->measurements({}).size(), 1u);
+  try {
+    Database::open(path)->record({sample("k", 1e-3)});
+    ADD_FAILURE() << "written to";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("cannot be written to"), std::string::npos) << e.what();
+  }
+  EXPECT_THROW(Database::open(file("new.db")), UserError);
 }
 
 TEST_F(Db, GroupsCountByOutcome) {
