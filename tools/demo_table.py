@@ -40,15 +40,16 @@ def tuned(folder, names):
             rows.append([m["name"], f"{was:.3f} ms" if was else "-", f"{now:.3f} ms" if now else "-", gain,
                          f'{m["tuned"]} of {m["tasks"]}', str(run["measured"]), str(run["failed"]), m["kept"]])
     print_table(["network", "default", "tuned", "gain, interleaved", "tasks tuned", "measured", "failed", "kept"], rows)
-    print()
     tasks = []
     for name in names:
         for t in load(folder, name, "tune")["tasks"]:
-            if t["default_ms"] and t["best_ms"]:
+            if t["default_ms"] and t["best_ms"] and t["best_ms"] < t["default_ms"]:
                 saved = t["calls"] * (t["default_ms"] - t["best_ms"])
                 tasks.append((-saved, [f'{t["label"]} {t["key"][:8]}', f'{t["calls"]:g}', f'{t["default_ms"] * 1e3:.1f} us',
                                        f'{t["best_ms"] * 1e3:.1f} us', f'{t["default_ms"] / t["best_ms"]:.2f}x']))
-    print_table(["task that gained most", "calls", "default", "tuned", "gain"], [row for _, row in sorted(tasks)[:5]])
+    if tasks:
+        print()
+        print_table(["task that gained most", "calls", "default", "tuned", "gain"], [row for _, row in sorted(tasks)[:5]])
 
 
 if __name__ == "__main__":

@@ -4,8 +4,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -66,21 +70,62 @@ void move_files(const fs::path& made, const fs::path& directory) {
   }
 }
 
+// A descriptor that holds the folder's lock; -1: somebody else does, or there are no locks here.
+int lock(const fs::path& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+// A folder of a minute is younger than the moment between its making and its locking.
+void remove_abandoned(const fs::path& parent, const std::string& prefix) {
+  constexpr size_t kRandom = 6;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(prefix) || name.size() != prefix.size() + kRandom) {
+      continue;
+    }
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(ignored);
+    if (ignored || age < std::chrono::minutes(1)) {
+      continue;
+    }
+    if (const int fd = lock(entry.path()); fd >= 0) {
+      fs::remove_all(entry.path(), ignored);
+      close(fd);
+    }
+  }
+}
+
 }  // namespace
 
-fs::path make_sibling(const fs::path& directory) {
+Sibling::Sibling(const fs::path& directory) {
   fs::path whole = fs::absolute(directory).lexically_normal();
   if (!whole.has_filename()) {
     whole = whole.parent_path();
   }
+  const std::string prefix = "." + whole.filename().string() + "-";
   std::error_code error;
   fs::create_directories(whole.parent_path(), error);
-  std::string name = (whole.parent_path() / ("." + whole.filename().string() + "-XXXXXX")).string();
+  std::string name = (whole.parent_path() / (prefix + "XXXXXX")).string();
   if (error || mkdtemp(name.data()) == nullptr) {
     throw UserError("cannot write into " + whole.parent_path().string());
   }
   chmod(name.c_str(), 0755);
-  return name;
+  path_ = name;
+  lock_ = lock(path_);
+  remove_abandoned(whole.parent_path(), prefix);
+}
+
+Sibling::~Sibling() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+  if (lock_ >= 0) {
+    close(lock_);
+  }
 }
 
 void install(const fs::path& made, const fs::path& directory, const std::string& name) {

@@ -7,8 +7,20 @@
 
 namespace tenon::artifact {
 
-// A fresh folder beside `directory`, whose parent is made if need be.
-std::filesystem::path make_sibling(const std::filesystem::path& directory);
+// A fresh folder beside `directory`, whose parent is made if need be; it goes away with this unless it was moved. Those
+// that killed processes left there more than a minute ago go away too. Throws UserError.
+class Sibling {
+ public:
+  explicit Sibling(const std::filesystem::path& directory);
+  ~Sibling();
+  Sibling(const Sibling&) = delete;
+  Sibling& operator=(const Sibling&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int lock_ = -1;  // held as long as somebody works on the folder
+};
 
 // Moves `made`, which holds the artifact `name`, to `directory`. An older artifact of that name is
 // replaced as a whole; in a folder that holds anything else too, the files are moved in one by one and

@@ -29,22 +29,6 @@ using backend::llvm_cpu::Member;
 
 constexpr std::string_view kApi = "tenon_model_";  // what these names begin with is shown to users
 
-// A folder that goes away unless it was moved.
-class Scratch {
- public:
-  explicit Scratch(fs::path path) : path_(std::move(path)) {}
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -155,8 +139,8 @@ Outputs parse_outputs(const std::string& text) {
 
 Written write(const Program& program, const WriteOptions& options) {
   program.check();
-  const Scratch scratch(make_sibling(options.directory));
-  const fs::path& folder = scratch.path();
+  const Sibling sibling(options.directory);
+  const fs::path& folder = sibling.path();
   const Outputs& outputs = options.outputs;
   Written written;
   written.directory = options.directory;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
 
 #include "artifact/model.h"
@@ -49,6 +50,29 @@ TEST(Install, AnOlderArtifactIsReplacedAsAWhole) {
   EXPECT_EQ(difference(net.expected(inputs), still_running.run(inputs)), "");
   Session fresh(Model::load(folder / "out"), 1);
   EXPECT_EQ(difference(net.expected(inputs), fresh.run(inputs)), "");
+}
+
+TEST(Install, WhatKilledProcessesLeftGoesAway) {
+  const ScratchFolder folder;
+  const auto make = [&](const char* name, int minutes) {
+    fs::create_directories(folder / name);
+    std::ofstream(folder / name / "net.h") << "half";
+    fs::last_write_time(folder / name,
+                        fs::file_time_type::clock::now() - std::chrono::minutes(minutes));
+  };
+  make(".out-abandn", 2);
+  make(".out-moment", 0);
+  make(".out-older_than_it_looks", 5);
+  make(".other-thing1", 5);
+  const Sibling alive(folder / "out");  // somebody works on it, if slowly
+  fs::last_write_time(alive.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
+  write_as("net", folder / "out", "so,h");
+  EXPECT_FALSE(fs::exists(folder / ".out-abandn"));
+  EXPECT_TRUE(fs::exists(alive.path()));
+  EXPECT_TRUE(fs::exists(folder / ".out-moment"));
+  EXPECT_TRUE(fs::exists(folder / ".out-older_than_it_looks")) << "it is named otherwise";
+  EXPECT_TRUE(fs::exists(folder / ".other-thing1"));
+  EXPECT_EQ(names_in(folder / "out"), kDefault);
 }
 
 TEST(Install, OtherFilesAreLeftAlone) {
