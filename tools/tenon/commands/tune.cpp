@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 
@@ -76,11 +77,18 @@ int dry_run(const TuneOptions& o, const std::vector<tune::Model>& models,
   return kExitOk;
 }
 
+// Some task has a time that counts, of this run or of an earlier one.
+bool has_valid(const tune::Summary& s) {
+  return std::any_of(s.tasks.begin(), s.tasks.end(), [](const tune::TaskResult& r) {
+    return r.best_s > 0 && std::isfinite(r.best_s);
+  });
+}
+
 // Nothing that was tried ran: why, and how to see it again.
 int complain(const TuneOptions& o, const tune::Summary& s, const db::Database& db, Json& document,
              const Console& console) {
   console.error("error", s.measured == 0
-                             ? std::string("nothing was measured")
+                             ? std::string("nothing was measured: the run ended before")
                              : fmt::format("nothing valid was measured: {} of {} failed",
                                            grouped(s.failed), grouped(s.measured)));
   const fs::path folder = fs::path(db_file(o.db)).parent_path() / "failed" / s.run;
@@ -104,7 +112,7 @@ int conclude(const TuneOptions& o, const tune::SessionOptions& session, const tu
   int code = kExitOk;
   if (s.reason == "interrupted") {
     code = kExitInterrupted;
-  } else if (s.measured == s.failed) {
+  } else if (!has_valid(s)) {
     code = complain(o, s, db, document, console);
   }
   if (console.json()) {
