@@ -84,8 +84,8 @@ TEST(Illegal, EveryCodeHasANameAndASentence) {
 }
 
 TEST(Illegal, SentencesUseOnlyKnownHoles) {
-  const std::set<std::string> known = {"stage", "loop",  "other",    "value",
-                                       "limit", "scope", "intrinsic"};
+  const std::set<std::string> known = {"stage", "loop",  "other",     "value",
+                                       "limit", "scope", "intrinsic", "algorithm"};
 #define TENON_ILLEGAL(code, sentence)                                                            \
   for (size_t at = 0; (at = std::string_view(sentence).find('{', at)) != std::string_view::npos; \
        ++at) {                                                                                   \
