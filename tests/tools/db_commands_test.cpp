@@ -386,7 +386,8 @@ TEST_F(Locked, BestWritesALockFileThatCompileTakes) {
   const Outcome again =
       tenon({"compile", model(), "-o", in_dir("again"), "--lock", lock, "--frozen", "--json"});
   ASSERT_EQ(again.exit_code, 0) << again.err;
-  for (const auto& [origin, n] : Json::parse(again.out)["origins"].items()) {
+  const Json compiled = Json::parse(again.out);
+  for (const auto& [origin, n] : compiled["origins"].items()) {
     EXPECT_EQ(origin, "tuned");
   }
   // Records of two protocols do not mix.

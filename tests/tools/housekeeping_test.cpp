@@ -160,7 +160,8 @@ TEST(Zoo, ListsAndWrites) {
   const Outcome o =
       tenon({"zoo", "write", "dqn", "squeezenet1_1", "-o", dir, "--seed", "4", "--json"});
   EXPECT_EQ(o.exit_code, 0) << o.err;
-  for (const Json& model : Json::parse(o.out)["written"]) {
+  const Json answer = Json::parse(o.out);
+  for (const Json& model : answer["written"]) {
     const std::string file = model["file"];
     EXPECT_EQ(std::filesystem::file_size(file), model["bytes"].get<size_t>());
   }

@@ -105,7 +105,8 @@ class SessionTest : public testing::Test {
 
   int tuned_steps() const {
     int n = 0;
-    for (const auto& s : artifact::Model::load(out()).steps()) n += s.origin == "tuned" ? 1 : 0;
+    const artifact::Model m = artifact::Model::load(out());
+    for (const auto& s : m.steps()) n += s.origin == "tuned" ? 1 : 0;
     return n;
   }
 
