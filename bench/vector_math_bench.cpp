@@ -19,11 +19,13 @@ struct Row {
   Intrinsic fn;
   bool gelu = false;
   double from = -3, to = 3;
+  bool silu = false;
 };
 
 constexpr Row kRows[] = {
     {"exp", Intrinsic::kExp, false, -20, 0},
     {"gelu", Intrinsic::kErf, true},
+    {"silu", Intrinsic::kSigmoid, false, -3, 3, true},
     {"erf", Intrinsic::kErf},
     {"tanh", Intrinsic::kTanh},
     {"sigmoid", Intrinsic::kSigmoid},
@@ -51,7 +53,9 @@ double elements_per_ns(const Row& row, int lanes) {
   spec.f64 = sizeof(T) == 8;
   spec.lanes = lanes;
   spec.has_fma = true;
+  spec.has_scale = lanes * static_cast<int>(sizeof(T)) > 32;
   spec.gelu = row.gelu;
+  spec.silu = row.silu;
   spec.cpu = lanes * static_cast<int>(sizeof(T)) > 32 ? "x86-64-v4" : "x86-64-v3";
   const Probe probe(spec);
   constexpr size_t kElements = 1536;

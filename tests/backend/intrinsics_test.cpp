@@ -99,5 +99,22 @@ TEST_P(IntrinsicsTest, AgreesWithTheInterpreter) {
   }
 }
 
+// x * sigmoid(x) is computed by one division; products with the sigmoid of something else are not.
+TEST(ProductsWithSigmoid, AgreeWithTheInterpreter) {
+  const auto sigmoid = [](const ir::Expr& x) { return ir::call(Intrinsic::kSigmoid, {x}); };
+  for (const DType t : {ir::kF32, ir::kF64, ir::kF16, ir::kBF16}) {
+    ElementWise f("products");
+    f.input(t);
+    f.input(t);
+    for (const int lanes : {1, 3, 8, 16, 32}) {
+      f.output(t, lanes, [&](auto& in) { return in[0] * sigmoid(in[0]); });
+      f.output(t, lanes, [&](auto& in) { return sigmoid(in[0] + in[1]) * (in[0] + in[1]); });
+      f.output(t, lanes, [&](auto& in) { return in[0] * sigmoid(in[1]); });
+    }
+    Rng rng(3);
+    expect_same(f.get(), random_args(f.get(), rng), tolerance(t));
+  }
+}
+
 }  // namespace
 }  // namespace tenon::backend

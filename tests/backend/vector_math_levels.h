@@ -15,13 +15,14 @@ struct Level {
   const char* features;
   bool fma;
   bool round;
+  bool scale = false;
 };
 
 inline constexpr Level kX86Levels[] = {
     {"sse2", "+sse2", false, false},
     {"sse4.2", "+sse4.2", false, true},
     {"avx2", "+avx2,+fma", true, true},
-    {"avx512", "+avx512f,+avx512vl,+avx512dq,+avx512bw,+avx2,+fma", true, true},
+    {"avx512", "+avx512f,+avx512vl,+avx512dq,+avx512bw,+avx2,+fma", true, true, true},
 };
 
 inline bool runs_here([[maybe_unused]] std::string_view level) {
@@ -56,6 +57,7 @@ inline ProbeSpec spec_for(ir::Intrinsic fn, bool f64, int lanes, const Level& le
   spec.lanes = lanes;
   spec.has_fma = level.fma;
   spec.has_round = level.round;
+  spec.has_scale = level.scale;
   spec.triple = "x86_64-unknown-linux-gnu";
   spec.cpu = "x86-64";
   spec.features = level.features;

@@ -154,6 +154,58 @@ TEST(VectorMath, MultiplesOfHalfPiStayInBounds) {
   }
 }
 
+// x * sigmoid(x). Where it is negative the exponent's rounding shows: an ulp and a half per unit of |x|. It may be
+// 0 where e^-x overflows.
+template <class T>
+void check_silu() {
+  constexpr uint64_t kSeed = 11;
+  std::mt19937_64 rng(kSeed);
+  std::vector<T> xs = all_over<T>(rng);
+  add_moderate(xs, rng);
+  const double flush = kIs64<T> ? 0x1p-1010 : 0x1p-120;
+  for (const Level& level : levels_here()) {
+    ProbeSpec spec = spec_for(Intrinsic::kSigmoid, kIs64<T>, 64 / sizeof(T), level);
+    spec.silu = true;
+    const std::vector<T> got = run(spec, xs);
+    double most = 0;
+    for (size_t i = 0; i < xs.size(); ++i) {
+      const Wider<T> x = xs[i];
+      const Wider<T> want = x / (1 + std::exp(-x));
+      if (got[i] == 0 && std::abs(want) < flush) continue;
+      const bool rough = level.scale && !kIs64<T> && xs[i] < 0;
+      const double bound = 5 + (rough ? 1.5 * std::abs(static_cast<double>(xs[i])) : 0.0);
+      const double error = ulps<T>(got[i], want);
+      most = std::max(most, error / bound);
+      ASSERT_LE(error, bound) << level.name << fmt::format(" at {:a} gave {:a}", xs[i], got[i]);
+    }
+    fmt::print("silu     f{}  {} {:.2f} of its bound\n", sizeof(T) * 8, level.name, most);
+  }
+}
+
+TEST(VectorMath, SiluStaysInBounds) {
+  check_silu<float>();
+  check_silu<double>();
+}
+
+TEST(VectorMath, SiluIsTheSameForEveryNumberOfLanes) {
+  std::mt19937_64 rng(12);
+  std::vector<float> xs = all_over<float>(rng);
+  for (const Level& level : levels_here()) {
+    ProbeSpec spec = spec_for(Intrinsic::kSigmoid, false, 16, level);
+    spec.silu = true;
+    const std::vector<float> want = run(spec, xs);
+    for (const int lanes : {1, 2, 3, 4, 7, 8, 12, 24, 32, 37}) {
+      spec.lanes = lanes;
+      const std::vector<float> got = run(spec, xs);
+      for (size_t i = 0; i < xs.size(); ++i) {
+        const bool same = std::bit_cast<uint32_t>(got[i]) == std::bit_cast<uint32_t>(want[i]);
+        ASSERT_TRUE(same || (std::isnan(got[i]) && std::isnan(want[i])))
+            << level.name << " " << lanes << fmt::format(" lanes at {:a}", xs[i]);
+      }
+    }
+  }
+}
+
 template <class T>
 struct PowSamples {
   std::vector<T> x, y;

@@ -76,6 +76,8 @@ POLYNOMIALS = [
      -HALF_LN2, HALF_LN2, lambda x: abs(x / mp.expm1(x)), round64),
     ("kExp2Pow32", "2^r, |r| <= 1/2, for pow of f32 in double", lambda x: mp.power(2, x), 6,
      mpf("-0.501"), mpf("0.501"), lambda x: mp.power(2, -x), round64),
+    ("kExp2Fraction32", "2^f, 0 <= f < 1", lambda x: mp.power(2, x), 5,
+     mpf(0), mpf(1), lambda x: mp.power(2, -x), round32),
     ("kLog32", "(log(1+f) - f + f^2/2) / f^3, 1+f in [sqrt(1/2), sqrt(2)]", log_tail, 6,
      1 / SQRT2 - 1, SQRT2 - 1, lambda f: abs(f**3 / mp.log1p(f)), round32),
     ("kLog64", "(2 atanh(s)/s - 2) / z, z = s^2, s = f/(2+f)", log_of_square, 6,

@@ -51,6 +51,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   cpu.fma = has("+fma") || has("+avx512f");
   cpu.half_convert = has("+f16c") || has("+avx512f");
   cpu.round = has("+sse4.1");
+  cpu.scale = has("+avx512dq") && has("+avx512vl");
   cpu.dot = has("+avx512vnni") || has("+avxvnni");
   return cpu;
 }

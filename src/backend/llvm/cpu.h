@@ -11,6 +11,7 @@ struct Cpu {
   bool fma = false;           // fused multiply-add of f32 and f64
   bool half_convert = false;  // f16 <-> f32
   bool round = false;         // round to integral
+  bool scale = false;         // f32 times a power of two, fractions: AVX-512
   bool dot = false;           // sums of four products of 8-bit integers
   int vector_bytes = 16;      // widest register worth using
   int64_t l3_bytes = 0;       // last-level cache; 0: none known

@@ -78,6 +78,7 @@ class Emitter {
   llvm::Value* fresh_expr(const ir::Expr& e);
   llvm::Value* binary(const ir::Binary& n);
   llvm::Value* contracted(const ir::Binary& n);
+  llvm::Value* times_sigmoid(const ir::Binary& n);  // null if n is not x * sigmoid(x)
   llvm::Value* division(const ir::Binary& n);
   llvm::Value* logical(const ir::Binary& n);
   // A comparison of evenly spaced indices, in 32 bits; null if it is no such thing.

@@ -3,6 +3,7 @@
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/visit.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -158,6 +159,11 @@ Value* Emitter::binary(const ir::Binary& n) {
         }
       }
       break;
+    case BinaryOp::kMul:
+      if (Value* v = times_sigmoid(n)) {
+        return v;
+      }
+      break;
     case BinaryOp::kEq:
     case BinaryOp::kNe:
     case BinaryOp::kLt:
@@ -172,6 +178,22 @@ Value* Emitter::binary(const ir::Binary& n) {
   Value* x = expr(n.a);
   Value* y = expr(n.b);
   return ops_.binary(n.op, t, x, y, is_index(n.a) && is_index(n.b));
+}
+
+// x * sigmoid(x), which is x / (1 + e^-x). Not for other factors: a sigmoid that does not change in a loop is best
+// computed outside of it.
+Value* Emitter::times_sigmoid(const ir::Binary& n) {
+  const auto by = [&](const Expr& x, const Expr& factor) -> Value* {
+    const auto* call = factor.as<ir::Call>();
+    if (call == nullptr || call->fn != ir::Intrinsic::kSigmoid || is_narrow_float(x.dtype()) ||
+        !ir::equal(call->args[0], x)) {
+      return nullptr;
+    }
+    Value* v = expr(x);
+    return ops_.times_sigmoid(x.dtype(), v, v);
+  };
+  Value* v = by(n.a, n.b);
+  return v != nullptr ? v : by(n.b, n.a);
 }
 
 // base + offset(i) < 0 in lane i is offset(i) < -base: a constant vector against one scalar, which

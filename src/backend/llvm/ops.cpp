@@ -258,13 +258,25 @@ Value* Ops::cast(ir::DType from, ir::DType to, Value* x) {
   return b_.CreateIntCast(x, type, from.is_signed());
 }
 
+namespace {
+
+MathOptions math_options(const Cpu& cpu) {
+  return {.has_fma = cpu.fma, .has_round = cpu.round, .has_scale = cpu.scale};
+}
+
+}  // namespace
+
+Value* Ops::times_sigmoid(ir::DType t, Value* x, Value* s) {
+  return round_to(b_, cpu_, t, emit_times_sigmoid(b_, x, s, math_options(cpu_)));
+}
+
 Value* Ops::call(ir::Intrinsic fn, ir::DType t, llvm::ArrayRef<Value*> args) {
   if (!t.is_float()) {
     TENON_CHECK(fn == ir::Intrinsic::kAbs) << to_string(fn) << " of integers";
     return t.is_signed() ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, args[0], b_.getFalse())
                          : args[0];
   }
-  Value* r = emit_math(b_, fn, args, {.has_fma = cpu_.fma, .has_round = cpu_.round});
+  Value* r = emit_math(b_, fn, args, math_options(cpu_));
   const bool exact = fn == ir::Intrinsic::kIsNan || fn == ir::Intrinsic::kIsInf;
   return exact ? r : round_to(b_, cpu_, t, r);
 }

@@ -28,6 +28,8 @@ class Ops {
   llvm::Value* unary(ir::UnaryOp op, ir::DType t, llvm::Value* x);
   llvm::Value* cast(ir::DType from, ir::DType to, llvm::Value* x);
   llvm::Value* call(ir::Intrinsic fn, ir::DType t, llvm::ArrayRef<llvm::Value*> args);
+  // x * sigmoid(s); `t` is the type of both.
+  llvm::Value* times_sigmoid(ir::DType t, llvm::Value* x, llvm::Value* s);
   // All lanes combined into a scalar.
   llvm::Value* reduce(ir::BinaryOp op, ir::DType t, llvm::Value* x);
   // Neighbouring lanes combined, into `groups` lanes.

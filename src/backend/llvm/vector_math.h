@@ -19,8 +19,9 @@ namespace tenon::backend::llvm_cpu {
 
 // What the target can do in one instruction. Claiming more than it has makes LLVM call libm.
 struct MathOptions {
-  bool has_fma = false;   // fused multiply-add: x86 "+fma" or "+avx512f"; always on aarch64
-  bool has_round = true;  // round to integral: x86 "+sse4.1"; always on aarch64
+  bool has_fma = false;    // fused multiply-add: x86 "+fma" or "+avx512f"; always on aarch64
+  bool has_round = true;   // round to integral: x86 "+sse4.1"; always on aarch64
+  bool has_scale = false;  // of f32: x * 2^floor(y), and y - floor(y): x86 "+avx512dq,+avx512vl"
 };
 
 // `args` (1 for most functions, 2 for kPow, 3 for kFma) share one type: float, double, or a fixed
@@ -29,5 +30,9 @@ struct MathOptions {
 // and bf16 to float.
 llvm::Value* emit_math(llvm::IRBuilderBase& b, ir::Intrinsic fn, llvm::ArrayRef<llvm::Value*> args,
                        const MathOptions& opt);
+
+// x * sigmoid(s) by one division and no product; x and s share one type.
+llvm::Value* emit_times_sigmoid(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* s,
+                                const MathOptions& opt);
 
 }  // namespace tenon::backend::llvm_cpu

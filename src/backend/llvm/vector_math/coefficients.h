@@ -31,6 +31,12 @@ inline constexpr double kExp2Pow32[] = {
     0x1.3b2dc1f9581ebp-7, 0x1.5f4730ba0d581p-10, 0x1.41d1f0786a716p-13,
 };
 
+// 2^f, 0 <= f < 1: 2^-23.6
+inline constexpr double kExp2Fraction32[] = {
+    0x1.fffffe0000000p-1, 0x1.62e4ea0000000p-1, 0x1.ebd6c20000000p-3,
+    0x1.c949b80000000p-5, 0x1.26bbd40000000p-7, 0x1.ebaf2c0000000p-10,
+};
+
 // (log(1+f) - f + f^2/2) / f^3, 1+f in [sqrt(1/2), sqrt(2)]: 2^-24.9
 inline constexpr double kLog32[] = {
     0x1.5556d80000000p-2, -0x1.0003800000000p-2, 0x1.98d8260000000p-3, -0x1.5382a00000000p-3,

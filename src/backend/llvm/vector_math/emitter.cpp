@@ -2,8 +2,11 @@
 #include "backend/llvm/vector_math/emitter.h"
 
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace tenon::backend::llvm_cpu::vector_math {
 namespace {
@@ -33,6 +36,45 @@ llvm::Value* contractible(llvm::Value* v) {
 
 Mask compare(llvm::CmpInst::Predicate p, Num a, Num b) {
   return {a.e, a.e->builder().CreateFCmp(p, a.v, b.v)};
+}
+
+using Values = llvm::SmallVector<llvm::Value*, 5>;
+
+// Lanes [begin, begin + count) of x, a scalar as one lane; lanes that x does not have are arbitrary.
+llvm::Value* lanes_of(llvm::IRBuilderBase& b, llvm::Value* x, int begin, int count) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (vector == nullptr) {
+    llvm::Type* wide = llvm::FixedVectorType::get(x->getType(), static_cast<unsigned>(count));
+    return b.CreateInsertElement(llvm::PoisonValue::get(wide), x, uint64_t{0});
+  }
+  const int have = static_cast<int>(vector->getNumElements());
+  if (begin == 0 && have == count) return x;
+  llvm::SmallVector<int, 16> picked;
+  for (int i = begin; i < begin + count; ++i) picked.push_back(i < have ? i : -1);
+  return b.CreateShuffleVector(x, picked);
+}
+
+// An instruction on registers of 4, 8 or 16 floats, applied to any number of lanes.
+Num by_registers(Num like, const Values& in,
+                 const std::function<llvm::Value*(int width, const Values&)>& emit) {
+  llvm::IRBuilderBase& b = like.e->builder();
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like.e->type());
+  const int lanes = vector == nullptr ? 1 : static_cast<int>(vector->getNumElements());
+  const int width = lanes <= 4 ? 4 : lanes <= 8 ? 8 : 16;
+  llvm::Value* all = nullptr;
+  for (int at = 0; at < lanes; at += width) {
+    Values parts;
+    for (llvm::Value* x : in) parts.push_back(lanes_of(b, x, at, width));
+    llvm::Value* y = emit(width, parts);
+    if (vector == nullptr) return {like.e, b.CreateExtractElement(y, uint64_t{0})};
+    if (lanes <= width) return {like.e, lanes_of(b, y, 0, lanes)};
+    // the registers so far, then this one
+    const int before = at;
+    llvm::SmallVector<int, 64> picked(static_cast<size_t>(before + width));
+    std::iota(picked.begin(), picked.end(), 0);
+    all = all == nullptr ? y : b.CreateShuffleVector(all, lanes_of(b, y, 0, before), picked);
+  }
+  return {like.e, lanes_of(b, all, 0, lanes)};
 }
 
 }  // namespace
@@ -122,6 +164,40 @@ Num as_num(Int x) { return {x.e, x.e->builder().CreateBitCast(x.v, x.e->type())}
 Num with_sign_of(Num a, Num b) {
   const Int sign = bits(b) & a.e->sign_bit();
   return as_num({a.e, a.e->builder().CreateOr(bits(a).v, sign.v)});
+}
+
+Num fraction(Num x) {
+  llvm::IRBuilderBase& b = x.e->builder();
+  return by_registers(x, {x.v}, [&](int width, const Values& in) -> llvm::Value* {
+    namespace intrinsic = llvm::Intrinsic;
+    constexpr uint32_t kDown = 9, kExceptionsAsSet = 4;
+    llvm::Value* any = llvm::PoisonValue::get(in[0]->getType());
+    if (width == 16) {
+      return b.CreateIntrinsic(
+          intrinsic::x86_avx512_mask_reduce_ps_512, {},
+          {in[0], b.getInt32(kDown), any, b.getInt16(0xffff), b.getInt32(kExceptionsAsSet)});
+    }
+    const auto id = width == 8 ? intrinsic::x86_avx512_mask_reduce_ps_256
+                               : intrinsic::x86_avx512_mask_reduce_ps_128;
+    return b.CreateIntrinsic(id, {}, {in[0], b.getInt32(kDown), any, b.getInt8(0xff)});
+  });
+}
+
+Num scaled(Num x, Num n) {
+  llvm::IRBuilderBase& b = x.e->builder();
+  return by_registers(x, {x.v, n.v}, [&](int width, const Values& in) -> llvm::Value* {
+    namespace intrinsic = llvm::Intrinsic;
+    constexpr uint32_t kCurrentRounding = 4;
+    llvm::Value* any = llvm::PoisonValue::get(in[0]->getType());
+    if (width == 16) {
+      return b.CreateIntrinsic(
+          intrinsic::x86_avx512_mask_scalef_ps_512, {},
+          {in[0], in[1], any, b.getInt16(0xffff), b.getInt32(kCurrentRounding)});
+    }
+    const auto id = width == 8 ? intrinsic::x86_avx512_mask_scalef_ps_256
+                               : intrinsic::x86_avx512_mask_scalef_ps_128;
+    return b.CreateIntrinsic(id, {}, {in[0], in[1], any, b.getInt8(0xff)});
+  });
 }
 
 Num poly(Num x, std::span<const double> c, double scale) {

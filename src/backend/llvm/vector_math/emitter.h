@@ -120,6 +120,10 @@ Num as_num(Int x);
 // The magnitude of a (which must be >= 0 or NaN) with the sign of b.
 Num with_sign_of(Num a, Num b);
 
+// f32 where the target has_scale: x - floor(x), 0 for infinities; x * 2^floor(n), rounded once.
+Num fraction(Num x);
+Num scaled(Num x, Num n);
+
 // c[0] + c[1] x + ..., by Horner's rule, every coefficient times `scale`.
 Num poly(Num x, std::span<const double> c, double scale = 1.0);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // exp and what is made from it.
 #include <cmath>
+#include <span>
 
 #include "backend/llvm/vector_math/coefficients.h"
 #include "backend/llvm/vector_math/exponent.h"
@@ -37,6 +38,39 @@ Num scaled_expm1(Num a, int shift) {
   return fma(s * reduced.r, expm1_over_r(reduced.r), s - std::ldexp(1.0, shift));
 }
 
+// 2 (e^-x - 1) / x: the polynomial of the reduced argument with its sign in the coefficients.
+Num twice_expm1_over_minus(Num x, std::span<const double> c) {
+  double sign = c.size() % 2 == 0 ? 2.0 : -2.0;
+  Num sum = x.e->num(sign * c.back());
+  for (size_t i = c.size() - 1; i-- > 0;) {
+    sign = -sign;
+    sum = fma(sum, x, sign * c[i]);
+  }
+  return sum;
+}
+
+// The sign is in the constants: a negation would be moved into the clamp and cost three instructions there. Large
+// e^-x becomes infinity and its reciprocal 0; small e^-x may flush to 0, invisible beside the 1.
+Num exp_of_minus(Num x) {
+  const Emitter& e = *x.e;
+  const bool f64 = e.is_f64();
+  const Num clamped = max(f64 ? -710.0 : -89.5, min(f64 ? 708.0 : 87.4, x));
+  const double magic = (f64 ? 0x1.8p52 : 0x1.8p23) + e.bias() - 1;
+  const Num t = fma(clamped, -kLog2E, magic);
+  const Num n = t - magic;
+  const Ln2 ln2 = ln2_parts(e);
+  const Num r = fma(n, ln2.lo, fma(n, ln2.hi, clamped));  // minus the reduced argument
+  const Num p = f64 ? twice_expm1_over_minus(r, kExpm1F64) : twice_expm1_over_minus(r, kExp32);
+  return fma(p, r, 2.0) * pow2(bits(t));
+}
+
+// The same without the clamp: infinities and whatever over- or underflows come out right by themselves. The exponent
+// is rounded once, so the error grows by half an ulp per unit of |x|; beside the 1 that is felt for negative x only.
+Num rough_exp_of_minus(Num x) {
+  const Num t = x * -kLog2E;
+  return scaled(poly(fraction(t), kExp2Fraction32), t);
+}
+
 }  // namespace
 
 // Adding 1.5 * 2^mantissa_bits rounds to an integer and leaves it in the low bits.
@@ -66,12 +100,11 @@ Ln2 ln2_parts(const Emitter& e) {
 
 Num emit_exp(Num x) { return x.e->is_f64() ? exp64(x) : exp32(x); }
 
-// The clamp comes before the sign change, which then costs nothing: it folds into the fma. Large e^-x
-// becomes infinity and its reciprocal 0; small e^-x may flush to 0, invisible beside the 1.
-Num emit_sigmoid(Num x) {
-  const bool f64 = x.e->is_f64();
-  const Num clamped = max(f64 ? -710.0 : -89.5, min(f64 ? 708.0 : 87.4, x));
-  return 1.0 / (exp_flushing(-clamped, 0) + 1.0);
+Num emit_sigmoid(Num x) { return 1.0 / (exp_of_minus(x) + 1.0); }
+
+Num emit_times_sigmoid(Num x, Num s) {
+  const bool rough = !s.e->is_f64() && s.e->options().has_scale;
+  return x / ((rough ? rough_exp_of_minus(s) : exp_of_minus(s)) + 1.0);
 }
 
 // (e^2a - 1) / (e^2a + 1), whose numerator keeps its relative precision near 0; beyond 20 it is 1.

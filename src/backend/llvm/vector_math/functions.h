@@ -8,6 +8,7 @@ namespace tenon::backend::llvm_cpu::vector_math {
 
 Num emit_exp(Num x);
 Num emit_sigmoid(Num x);
+Num emit_times_sigmoid(Num x, Num s);  // x * sigmoid(s)
 Num emit_tanh(Num x);
 Num emit_sinh(Num x);
 Num emit_cosh(Num x);

@@ -32,7 +32,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const ProbeSpec& spec) {
 
 llvm::Value* call_function(llvm::IRBuilder<>& b, const ProbeSpec& spec,
                            const std::vector<llvm::Value*>& args) {
-  const MathOptions opt{.has_fma = spec.has_fma, .has_round = spec.has_round};
+  const MathOptions opt{
+      .has_fma = spec.has_fma, .has_round = spec.has_round, .has_scale = spec.has_scale};
   llvm::Type* type = args[0]->getType();
   if (spec.gelu) {
     auto constant = [&](double v) { return llvm::ConstantFP::get(type, v); };
@@ -44,6 +45,7 @@ llvm::Value* call_function(llvm::IRBuilder<>& b, const ProbeSpec& spec,
   if (spec.fast_builder) {
     b.setFastMathFlags(llvm::FastMathFlags::getFast());
   }
+  if (spec.silu) return emit_times_sigmoid(b, args[0], args[0], opt);
   llvm::Value* y = emit_math(b, spec.fn, args, opt);
   return y->getType() == type ? y : b.CreateUIToFP(y, type);
 }

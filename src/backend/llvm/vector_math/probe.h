@@ -22,7 +22,9 @@ struct ProbeSpec {
   int lanes = 1;
   bool has_fma = false;
   bool has_round = true;
+  bool has_scale = false;
   bool gelu = false;          // fn is kErf, and the loop computes x/2 (1 + erf(x / sqrt(2)))
+  bool silu = false;          // fn is kSigmoid, and the loop computes x * sigmoid(x)
   bool fast_builder = false;  // emit with every fast-math flag set on the builder
   std::string triple;         // empty: this machine's
   std::string cpu;            // as LLVM names it: "x86-64-v3"

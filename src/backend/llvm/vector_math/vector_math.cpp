@@ -103,4 +103,13 @@ llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic fn, llvm::ArrayRef<llvm
   return emit(fn, emitter.wrap(args[0]), args).v;
 }
 
+llvm::Value* emit_times_sigmoid(llvm::IRBuilderBase& b, llvm::Value* x, llvm::Value* s,
+                                const MathOptions& opt) {
+  check_arguments(Intrinsic::kPow, {x, s});
+  const llvm::IRBuilderBase::FastMathFlagGuard guard(b);
+  b.clearFastMathFlags();
+  const Emitter emitter(b, x->getType(), opt);
+  return vector_math::emit_times_sigmoid(emitter.wrap(x), emitter.wrap(s)).v;
+}
+
 }  // namespace tenon::backend::llvm_cpu
