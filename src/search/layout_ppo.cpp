@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layouts proposed by an agent that learns from rewards (Xu et al., "ALT", section 5.2): one action between 0 and 1 for
+// each factor, by a policy of its kind, all of them judged by one critic. The networks are in a plug-in (layout_agent.h);
+// here is what the agent sees, what its actions mean, and what it is paid.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "search/layout_agent.h"
+#include "search/layout_proposers.h"
+#include "support/check.h"
+
+namespace tenon::search {
+namespace {
+
+constexpr size_t kMaxFactors = 8;
+constexpr size_t kStateSize = kLayoutContextSize + 3 * kMaxFactors + 1;
+constexpr int kEpisodes = 16;  // at most, for one proposal
+
+double log2_of(int64_t n) { return std::log2(static_cast<double>(std::max<int64_t>(n, 1))); }
+
+// A loaded plug-in; it stays loaded, for a library with threads of its own cannot be unloaded safely.
+const tenon_layout_agent_functions& load_plug_in(const std::string& asked) {
+  std::string file = asked;
+  if (file.empty()) {
+    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+    file = self.parent_path() / "libtenon-torch.so";
+  }
+  const std::string hint =
+      "install libtorch-dev and build the target tenon-torch, or take the proposer evolution";
+  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* why = dlerror();
+    throw UserError(std::string("the layout proposer ppo needs the plug-in tenon-torch: ") +
+                        (why == nullptr ? file : why),
+                    hint);
+  }
+  using Api = const tenon_layout_agent_functions* (*)();
+  const auto api = reinterpret_cast<Api>(dlsym(library, TENON_LAYOUT_AGENT_SYMBOL));
+  const tenon_layout_agent_functions* functions = api == nullptr ? nullptr : api();
+  if (functions == nullptr || functions->version != TENON_LAYOUT_AGENT_VERSION)
+    throw UserError(file + " is not a layout agent of this version of tenon", hint);
+  return *functions;
+}
+
+class LayoutAgent : public LayoutProposer {
+ public:
+  LayoutAgent(const LayoutSpace& space, const LayoutProposerOptions& options)
+      : space_(space), seen_(space), api_(load_plug_in(options.plug_in)) {
+    agent_ = api_.create(kStateSize, kTileKinds, options.seed);
+    if (agent_ == nullptr) throw UserError("the plug-in tenon-torch cannot make an agent");
+    if (!options.agent.empty() && api_.load(agent_, options.agent.c_str()) != 0) {
+      api_.destroy(agent_);
+      throw UserError("cannot read a layout agent from " + options.agent,
+                      "it is written by another version of tenon, or is no agent");
+    }
+  }
+  ~LayoutAgent() override { api_.destroy(agent_); }
+  LayoutAgent(const LayoutAgent&) = delete;
+  LayoutAgent& operator=(const LayoutAgent&) = delete;
+
+  std::optional<Point> propose(Rng& rng) override {
+    if (auto p = seen_.next_seed()) return p;
+    for (int i = 0; i < kEpisodes; ++i) {
+      Point p = act();
+      const int64_t episode = api_.end(agent_);
+      const std::string key = seen_.key(p);
+      if (seen_.take(p)) {
+        episodes_[key].push_back(episode);
+        return p;
+      }
+      repay(key, episode);
+    }
+    return seen_.draw_new(rng);
+  }
+
+  void reward(const Point& p, double seconds) override {
+    seen_.take(p);
+    const std::string key = seen_.key(p);
+    if (base_s_ == 0 && std::isfinite(seconds)) base_s_ = seconds;
+    const double r = worth(seconds);
+    best_ = std::max(best_, r);
+    known_[key] = r;
+    for (const int64_t episode : episodes_[key]) api_.reward(agent_, episode, r);
+    episodes_.erase(key);
+  }
+
+  bool save(const std::string& file) const override {
+    if (api_.save(agent_, file.c_str()) != 0)
+      throw UserError("cannot write the layout agent to " + file);
+    return true;
+  }
+
+ private:
+  // Relative to the default layout, so that operators of all sizes teach the same agent.
+  double worth(double seconds) const {
+    if (!std::isfinite(seconds) || base_s_ == 0) return -1;
+    return std::max(-1.0, (base_s_ - seconds) / base_s_);
+  }
+
+  // What is known already is learned from without being measured again; what is refused is bad.
+  void repay(const std::string& key, int64_t episode) {
+    const auto it = known_.find(key);
+    if (key.empty()) {
+      api_.reward(agent_, episode, -1);
+    } else if (it != known_.end()) {
+      api_.reward(agent_, episode, it->second);
+    } else {
+      episodes_[key].push_back(episode);  // proposed, not yet rewarded
+    }
+  }
+
+  Point act() {
+    Point p;
+    for (size_t f = 0; f < space_.factors().size(); ++f) {
+      const std::vector<double> state = state_of(p);
+      const auto actor = static_cast<uint32_t>(space_.factors()[f].kind);
+      const double a = api_.act(agent_, actor, state.data());
+      TENON_CHECK(a >= 0 && a <= 1) << "the plug-in tenon-torch failed";
+      p.push_back(meaning(space_.factors()[f], a));
+    }
+    return p;
+  }
+
+  // R(D^a): the exponent, not the size, is what the action says, so that small tiles are as easy to hit as large ones.
+  static int64_t meaning(const LayoutFactor& f, double a) {
+    if (f.kind == TileKind::kHalo) {
+      const auto n = static_cast<double>(f.choices.size());
+      return f.choices[std::min(f.choices.size() - 1, static_cast<size_t>(a * n))];
+    }
+    const double wanted = a * log2_of(f.extent);
+    return *std::min_element(f.choices.begin(), f.choices.end(), [&](int64_t x, int64_t y) {
+      return std::abs(log2_of(x) - wanted) < std::abs(log2_of(y) - wanted);
+    });
+  }
+
+  // The operator and the machine; all extents; the sizes chosen so far as shares of them; which factor is next; the best
+  // reward.
+  std::vector<double> state_of(const Point& chosen) const {
+    std::vector<double> state = space_.context();
+    state.resize(kStateSize, 0);
+    const size_t extents = kLayoutContextSize;
+    const size_t shares = extents + kMaxFactors;
+    const size_t next = shares + kMaxFactors;
+    for (size_t f = 0; f < std::min(kMaxFactors, space_.factors().size()); ++f) {
+      const int64_t extent = space_.factors()[f].extent;
+      state[extents + f] = log2_of(extent) / 8;
+      state[shares + f] =
+          f < chosen.size() ? log2_of(chosen[f]) / std::max(1.0, log2_of(extent)) : -1;
+    }
+    state[next + std::min(chosen.size(), kMaxFactors - 1)] = 1;
+    state.back() = std::max(best_, -1.0);
+    return state;
+  }
+
+  const LayoutSpace& space_;
+  SeenLayouts seen_;
+  const tenon_layout_agent_functions& api_;
+  tenon_layout_agent* agent_ = nullptr;
+  std::map<std::string, std::vector<int64_t>> episodes_;  // by layouts: not rewarded yet
+  std::map<std::string, double> known_;                   // rewards, by layouts
+  double base_s_ = 0;
+  double best_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LayoutProposer> make_layout_ppo(const LayoutSpace& space,
+                                                const LayoutProposerOptions& options) {
+  return std::make_unique<LayoutAgent>(space, options);
+}
+
+}  // namespace tenon::search

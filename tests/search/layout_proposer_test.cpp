@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layout proposers on a pretend latency: what they propose, and that they propose the same again.
+#include "search/layout_proposer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <set>
+
+#include "search/tasks.h"
+
+namespace tenon::search {
+namespace {
+
+using Point = LayoutSpace::Point;
+
+LayoutSpace conv_space(int64_t channels, int64_t size) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, channels, size, size});
+  const auto w = b.constant("W", ir::kF32, {2 * channels, channels, 3, 3});
+  b.output(te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1})));
+  return *make_layout_space(b.finish(), target::parse_target("x86-64-v4 cores=2"));
+}
+
+LayoutSpace small_space() {
+  te::Builder b;
+  const auto a = b.input("A", ir::kF32, {6, 5});
+  b.output(te::matmul(b, "C", a, b.constant("W", ir::kF32, {5, 4})));
+  return *make_layout_space(b.finish(), target::parse_target("x86-64-v3 cores=4"));
+}
+
+// Smooth in the logarithms of the sizes; the best tile of a channel depends on the tiles of the positions.
+double pretend_s(const LayoutSpace& s, const Point& p) {
+  double sum = 1;
+  double area = 0;
+  for (size_t f = 0; f < p.size(); ++f) {
+    const double share = std::log2(static_cast<double>(std::max<int64_t>(p[f], 1)));
+    switch (s.factors()[f].kind) {
+      case TileKind::kSpatial:
+        area += share;
+        sum += 0.05 * std::pow(share - 3, 2);
+        break;
+      case TileKind::kOutChannel:
+        sum += 0.1 * std::pow(share + 0.5 * area - 6, 2);
+        break;
+      case TileKind::kInChannel:
+        sum += 0.05 * std::pow(share - 3, 2);
+        break;
+      default:
+        sum += p[f] == 1 ? 0 : 0.2;
+    }
+  }
+  return sum * 1e-4;
+}
+
+// Times of the first n proposals, in order.
+std::vector<double> run(const std::string& name, const LayoutSpace& s, uint64_t seed, size_t n) {
+  LayoutProposerOptions options;
+  options.seed = seed;
+  const auto proposer = make_layout_proposer(name, s, options);
+  Rng rng(seed);
+  std::vector<double> times;
+  while (times.size() < n) {
+    const auto p = proposer->propose(rng);
+    if (!p) break;
+    times.push_back(pretend_s(s, *p));
+    proposer->reward(*p, times.back());
+  }
+  return times;
+}
+
+class ProposerTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ProposerTest, SeedsFirstNothingTwiceEverythingOnce) {
+  const LayoutSpace s = small_space();
+  // All layouts of the space, counted the slow way.
+  std::set<std::string> all;
+  for (const int64_t m : s.factors()[0].choices) {
+    for (const int64_t n : s.factors()[1].choices) {
+      for (const int64_t k : s.factors()[2].choices) {
+        const auto edges = s.edges({m, n, k});
+        if (edges) all.insert(task::edges_text(*edges));
+      }
+    }
+  }
+  ASSERT_EQ(s.factors().size(), 3u);
+  const auto proposer = make_layout_proposer(GetParam(), s);
+  Rng rng(1);
+  std::vector<Point> proposed;
+  std::set<std::string> seen;
+  while (const auto p = proposer->propose(rng)) {
+    const auto edges = s.edges(*p);
+    ASSERT_TRUE(bool(edges)) << s.text(*p);
+    ASSERT_TRUE(seen.insert(task::edges_text(*edges)).second) << s.text(*p);
+    proposed.push_back(*p);
+    // Rewards may come late, and fail.
+    if (proposed.size() % 3 == 0) {
+      for (size_t i = proposed.size() - 3; i < proposed.size(); ++i) {
+        proposer->reward(proposed[i], i % 5 == 4 ? std::numeric_limits<double>::infinity()
+                                                 : pretend_s(s, proposed[i]));
+      }
+    }
+  }
+  EXPECT_EQ(seen, all);
+  ASSERT_GE(proposed.size(), s.seeds().size());
+  for (size_t i = 0; i < s.seeds().size(); ++i) EXPECT_EQ(proposed[i], s.seeds()[i]);
+  EXPECT_FALSE(proposer->propose(rng));
+}
+
+TEST_P(ProposerTest, SameSeedSameProposals) {
+  const LayoutSpace s = conv_space(32, 28);
+  const auto one = run(GetParam(), s, 7, 60);
+  EXPECT_EQ(one, run(GetParam(), s, 7, 60));
+  EXPECT_NE(one, run(GetParam(), s, 8, 60));
+}
+
+// Points that were known before are not proposed.
+TEST_P(ProposerTest, SkipsWhatWasRewarded) {
+  const LayoutSpace s = small_space();
+  const auto proposer = make_layout_proposer(GetParam(), s);
+  proposer->reward(s.seeds()[0], 1e-3);
+  Rng rng(1);
+  EXPECT_EQ(proposer->propose(rng), s.seeds()[1]);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ProposerTest, testing::Values("evolution", "random"),
+                         [](const auto& info) { return std::string(info.param); });
+
+double mean(const std::vector<double>& v, size_t from) {
+  double sum = 0;
+  for (size_t i = from; i < v.size(); ++i) sum += v[i];
+  return sum / static_cast<double>(v.size() - from);
+}
+
+TEST(LayoutProposer, EvolutionBeatsRandom) {
+  for (const LayoutSpace& s : {conv_space(32, 28), conv_space(64, 56)}) {
+    for (uint64_t seed = 1; seed <= 5; ++seed) {
+      const auto evolved = run("evolution", s, seed, 60);
+      const auto random = run("random", s, seed, 60);
+      EXPECT_LT(mean(evolved, s.seeds().size()), mean(random, s.seeds().size())) << seed;
+      std::printf("seed %d: best %.3g s by evolution, %.3g s at random\n", static_cast<int>(seed),
+                  *std::min_element(evolved.begin(), evolved.end()),
+                  *std::min_element(random.begin(), random.end()));
+    }
+  }
+}
+
+TEST(LayoutProposer, UnknownOnesAreUserErrors) {
+  const LayoutSpace s = small_space();
+  EXPECT_THROW(make_layout_proposer("tabu", s), UserError);
+  LayoutProposerOptions nowhere;
+  nowhere.plug_in = "/nonexistent/libtenon-torch.so";
+  try {
+    make_layout_proposer("ppo", s, nowhere);
+    FAIL();
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("tenon-torch"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("libtorch-dev"), std::string::npos) << e.what();
+  }
+  EXPECT_FALSE(make_layout_proposer("evolution", s)->save("/nonexistent/agent"));
+}
+
+}  // namespace
+}  // namespace tenon::search
