@@ -1,114 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A pretend device for tests of search: the time of a program is computed from its loops. It rewards what real machines
-// reward (vectors, parallel loops that fill the threads, tiles that stay in cache, unrolled inner loops) and is the same
-// on every machine for the same seed.
+// A pretend device for tests of search: the time of a program is computed from its loops (sim_cost.h), the same on every
+// machine for the same seed.
 #include <algorithm>
-#include <cmath>
 
 #include "measure/measure.h"
+#include "measure/sim_cost.h"
 #include "schedule/bounds.h"
 #include "schedule/program.h"
 #include "support/hash.h"
-#include "te/access.h"
 
 namespace tenon::measure {
 namespace {
-
-using schedule::LoopId;
-using schedule::LoopKind;
-using schedule::Mark;
-using schedule::StageId;
-
-constexpr double kCycle_s = 0.3e-9;
-constexpr double kFork_s = 3e-6;
-constexpr double kCacheBytes = 32 << 10;
-
-struct LoopTerm {
-  const schedule::Loop* loop;
-  int64_t extent;
-};
-
-class Cost {
- public:
-  Cost(const schedule::State& s, const schedule::Bounds& bounds, int threads)
-      : s_(s), b_(bounds), threads_(threads) {}
-
-  double seconds() const {
-    double total = 0;
-    for (const StageId id : s_.order()) {
-      const schedule::Stage& st = s_.stage(id);
-      if (st.is_input() || st.place == schedule::Place::kInlined) continue;
-      total += stage_seconds(st);
-    }
-    return total;
-  }
-
- private:
-  // Its own loops, inside those that it is attached to.
-  std::vector<LoopTerm> nest(const schedule::Stage& st) const {
-    std::vector<LoopTerm> terms;
-    if (st.place == schedule::Place::kAt) {
-      const schedule::Stage& at = s_.stage(st.at_stage);
-      terms = nest(at);
-      // Loops of `at` inside the attachment do not enclose the stage.
-      const size_t inner = at.leaves.size() - 1 - static_cast<size_t>(at.position(st.at_loop));
-      terms.resize(terms.size() - std::min(inner, terms.size()));
-    }
-    const auto& extents = b_.stages[static_cast<size_t>(st.id)].extents;
-    for (const LoopId l : st.leaves) {
-      terms.push_back({&st.loop(l), std::max<int64_t>(1, extents[static_cast<size_t>(l)])});
-    }
-    return terms;
-  }
-
-  double stage_seconds(const schedule::Stage& st) const {
-    const std::vector<LoopTerm> terms = nest(st);
-    double iterations = 1;
-    double lanes = 1;
-    double unrolled = 1;
-    int64_t parallel = 1;
-    for (const LoopTerm& t : terms) {
-      iterations *= static_cast<double>(t.extent);
-      // Groups of a dot product are one instruction too.
-      const bool vector = t.loop->mark == Mark::kVectorize || t.loop->mark == Mark::kTensorize;
-      if (vector) lanes *= static_cast<double>(t.extent);
-      if (t.loop->mark == Mark::kUnroll) unrolled *= static_cast<double>(t.extent);
-      if (t.loop->mark == Mark::kParallel) parallel *= t.extent;
-    }
-    const double width = s_.target().lanes(st.buffer.dtype().bytes());
-    const double used = std::min(lanes, width) * (lanes > width         ? 1.0
-                                                  : lanes / width > 0.5 ? 1
-                                                                        : 0.8);
-    const double overhead = 1 + 2 / std::max(1.0, std::min(unrolled + lanes / width, 32.0));
-    double cycles = iterations / std::max(1.0, used) * overhead * cache_factor(st, terms);
-    if (unrolled > 512) cycles *= 1 + unrolled / 2048;  // code that no longer fits
-    const double shares = std::min<double>(static_cast<double>(parallel), threads_);
-    const double rounds = std::ceil(static_cast<double>(parallel) / shares) * shares;
-    const double fill = static_cast<double>(parallel) / rounds;
-    return cycles * kCycle_s / std::max(1.0, shares * fill) + (parallel > 1 ? kFork_s : 0);
-  }
-
-  // How many bytes the innermost loops touch until a tile's worth of cache is full: the later, the better.
-  double cache_factor(const schedule::Stage& st, const std::vector<LoopTerm>& terms) const {
-    double bytes = static_cast<double>(st.buffer.dtype().bytes());
-    double work = 1;
-    size_t inside = 0;
-    for (size_t i = terms.size(); i-- > 0;) {
-      const bool reduce = terms[i].loop->kind == LoopKind::kReduce;
-      const double e = static_cast<double>(terms[i].extent);
-      if (bytes * e > kCacheBytes) break;
-      bytes *= e;
-      work *= reduce ? e * 1.5 : e;
-      ++inside;
-    }
-    const double reuse = std::log2(1 + work) + static_cast<double>(inside);
-    return 1 + 8 / (1 + reuse);
-  }
-
-  const schedule::State& s_;
-  const schedule::Bounds& b_;
-  int threads_;
-};
 
 class Sim : public Measurer {
  public:
@@ -172,7 +74,7 @@ class Sim : public Measurer {
       m.error = "the program does not fit the target";
       return m;
     }
-    const double exact = Cost(*state, *bounds, options_.protocol.threads).seconds();
+    const double exact = pretend_seconds(*state, *bounds, options_.protocol.threads);
     for (int r = 0; r < 3; ++r) {
       m.seconds.push_back(exact * (1 + options_.noise * draw(t, trace, 100 + 10 * round + r)));
     }
