@@ -10,6 +10,8 @@
 namespace tenon::search {
 namespace {
 
+constexpr size_t kKept = 4;  // times as many as are proposed: some are alike
+
 // Better first; equal scores by hash, so that the order never depends on where a candidate stood.
 bool better(const Member& a, const Member& b) {
   return *a.score != *b.score ? *a.score > *b.score : a.candidate->hash < b.candidate->hash;
@@ -29,7 +31,7 @@ class Evolution : public Strategy {
     std::vector<Member> best;
     for (int g = 0; !population.empty(); ++g) {
       score(population, model);
-      keep_best(population, 2 * n, best);
+      keep_best(population, kKept * n, best);
       if (g == options_.generations) break;
       population = next_generation(population, rng);
     }
@@ -128,15 +130,18 @@ class Evolution : public Strategy {
 
   std::vector<Candidate> pick(size_t n, const std::vector<Member>& best,
                               const std::vector<CandidateRef>& random, Rng& rng) {
-    const auto at_random = static_cast<size_t>(options_.random_share * static_cast<double>(n));
+    const auto at_random =
+        static_cast<size_t>(std::ceil(options_.random_share * static_cast<double>(n)));
     std::vector<Candidate> out;
     const auto take = [&](const Candidate& c) {
       if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(whole(c));
     };
     for (const Member& m : first_) take(*m.candidate);
+    // Of those that the model cannot tell apart one is enough to learn from.
+    std::unordered_set<float> scores;
     for (const Member& m : best) {
       if (out.size() + at_random >= n) break;
-      take(*m.candidate);
+      if (scores.insert(*m.score).second) take(*m.candidate);
     }
     for (size_t t = 0; t < 4 * at_random && !random.empty(); ++t) take(*rng.pick(random));
     for (const Member& m : best) take(*m.candidate);

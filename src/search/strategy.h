@@ -35,7 +35,7 @@ struct StrategyOptions {
   int generations = 4;
   double mutation = 0.85;
   double crossover = 0.05;
-  double random_share = 0.05;   // of the proposals: epsilon-greedy
+  double random_share = 0.2;    // of the proposals: epsilon-greedy
   double measured_share = 0.2;  // of the first population
   int threads = 1;
 };

@@ -18,7 +18,7 @@ namespace tenon::cost {
 
 namespace {
 
-constexpr size_t kEnough = 32;   // samples that ran; fewer give no model
+constexpr size_t kEnough = 16;   // samples that ran; fewer give no model
 constexpr double kGrowth = 1.2;  // retrained when there are this many times the samples
 constexpr int kMaxRounds = 300;
 constexpr size_t kChunk = 64;      // candidates that one thread predicts at a time
