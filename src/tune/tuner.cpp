@@ -132,10 +132,13 @@ struct TaskTuner::Impl {
     if (r.count++ == 0) r = {to_string(m.outcome), m.error, m.task, m.trace, 1};
   }
 
-  // For the strategy and the cost model; traces that no longer replay are left alone.
-  void learn(Entry& e, const std::vector<Measurement>& measurements) {
+  // For the strategy and the cost model; traces that no longer replay are left alone. What was just proposed, in the
+  // same order, knows more of itself than its trace tells.
+  void learn(Entry& e, const std::vector<Measurement>& measurements,
+             std::span<const search::Candidate> proposed = {}) {
     std::vector<search::Tried> tried;
-    for (const Measurement& m : measurements) {
+    for (size_t i = 0; i < measurements.size(); ++i) {
+      const Measurement& m = measurements[i];
       if (!e.known.has(m.trace)) count(m);  // finals measure again
       const task::Task& t = e.given.task;
       const schedule::Trace trace = schedule::trace_from_json(m.trace);
@@ -143,7 +146,7 @@ struct TaskTuner::Impl {
       if (state && state->growth() > options.most_growth) continue;
       e.known.add(m);
       if (e.space == nullptr) continue;
-      auto c = e.space->adopt(trace);
+      auto c = i < proposed.size() ? Result<search::Candidate>(proposed[i]) : e.space->adopt(trace);
       if (!c) continue;
       auto features = cost::extract(c->state);
       if (features) samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
@@ -204,11 +207,12 @@ struct TaskTuner::Impl {
   }
 
   // Nothing is shown before it is recorded.
-  void keep(Entry& e, std::vector<Measurement>& round) {
+  void keep(Entry& e, std::vector<Measurement>& round,
+            std::span<const search::Candidate> proposed = {}) {
     const TaskResult before = e.result;
     for (Measurement& m : round) m.run = run;
     if (db != nullptr) watch.time("record", [&] { db->record(round); });
-    learn(e, round);
+    learn(e, round, proposed);
     refresh(e);
     if (e.result.origin == "tuned" &&
         (before.origin != "tuned" || e.result.best_s < before.best_s)) {
@@ -297,7 +301,7 @@ struct TaskTuner::Impl {
     const bool trained = model->trained();
     const cost::RankingQuality quality =
         trained ? ranking(e, proposed, got) : cost::RankingQuality{};
-    keep(e, got);
+    keep(e, got, proposed);
     watch.time("train", [&] { model->update(samples); });
     adapt_population(e, before);
     scheduler.report(static_cast<int>(i), best_or_never(e));
