@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "schedule/trace.h"
+#include "search/space.h"
 #include "task/task.h"
 
 namespace tenon::search {
@@ -75,7 +76,10 @@ const te::ComputeOp* definition(const Sketch& s, schedule::StageId stage);
 // The stage before `stage` in the order; -1 if it is the first.
 schedule::StageId stage_before(const schedule::State& s, schedule::StageId stage);
 
-// All sketches of a task; `user` rules are tried before the table's.
+// All sketches of a task; `user` rules are tried before the table's (docs/adding/sketch-rule.md).
 std::vector<Sketch> make_sketches(const task::Task& t, std::span<const SketchRule> user = {});
+
+// The space of programs that fill them in, what the row "sketch" makes without rules of a user's.
+std::unique_ptr<Space> make_sketch_space(const task::Task& t, std::span<const SketchRule> user);
 
 }  // namespace tenon::search

@@ -39,8 +39,9 @@ bool redraw(Map& m, Rng& rng) {
 
 class SketchSpace : public Space {
  public:
-  explicit SketchSpace(const task::Task& t) : task_(t), edge_steps_(task::edge_steps(t).size()) {
-    for (Sketch& s : make_sketches(t)) structures_.push_back(make_structure(std::move(s), t));
+  SketchSpace(const task::Task& t, std::span<const SketchRule> user)
+      : task_(t), edge_steps_(task::edge_steps(t).size()) {
+    for (Sketch& s : make_sketches(t, user)) structures_.push_back(make_structure(std::move(s), t));
   }
 
   std::string_view name() const override { return "sketch"; }
@@ -190,8 +191,10 @@ class SketchSpace : public Space {
 
 }  // namespace
 
-std::unique_ptr<Space> make_sketch_space(const task::Task& t) {
-  return std::make_unique<SketchSpace>(t);
+std::unique_ptr<Space> make_sketch_space(const task::Task& t) { return make_sketch_space(t, {}); }
+
+std::unique_ptr<Space> make_sketch_space(const task::Task& t, std::span<const SketchRule> user) {
+  return std::make_unique<SketchSpace>(t, user);
 }
 
 }  // namespace tenon::search

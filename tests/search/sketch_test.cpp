@@ -62,6 +62,7 @@ std::vector<Count> counts() {
       {"row_min", 3, reduction({10, 1024}, {1})},
       {"softmax_row", 9, softmax({1, 1024})},
       {"softmax_attention", 9, softmax({1, 12, 128, 128})},
+      {"winograd", 3, [](Builder& b) { winograd(b, 64, 64, 64); }},
       {"full_reduction", 3, reduction({128}, {0})},
   };
 }
@@ -106,6 +107,39 @@ TEST(Sketch, TextOfTheFusedProduct) {
             "reorder C.cache [k.0, i.0, j.0, k.1, i.1, j.1]\n");
 }
 
+// The loops of the matrix are unrolled inside all others, which are split; so only products with what is not zero stay.
+TEST(Sketch, ConstantMatricesAreUnrolled) {
+  const task::Task t = make_task([](Builder& b) { winograd(b, 16, 16, 8); });
+  for (const Sketch& s : make_sketches(t)) {
+    const schedule::Stage& v = s.state.stage(s.state.find("V"));
+    std::vector<std::string> loops;
+    for (const schedule::LoopId l : v.leaves) loops.push_back(v.loop_name(l));
+    EXPECT_EQ(loops, (std::vector<std::string>{"c.0", "p.0", "c.1", "p.1", "a", "e"}));
+    for (const char* name : {"a", "e"})
+      EXPECT_EQ(v.loop(v.find_loop(name)).mark, schedule::Mark::kUnroll) << name;
+    const schedule::Stage& y = s.state.stage(s.state.find("Y"));
+    for (const char* name : {"a", "j"})
+      EXPECT_EQ(y.loop(y.find_loop(name)).mark, schedule::Mark::kUnroll) << name;
+    const schedule::StageId m = s.state.find("M");
+    EXPECT_TRUE(std::any_of(s.tiled.begin(), s.tiled.end(),
+                            [&](const TiledStage& d) { return d.stage == m || d.host == m; }));
+  }
+}
+
+// An axis that is too long to unroll, or a condition on spatial axes alone (padding), is no constant matrix.
+TEST(Sketch, LongConditionsAreNotUnrolled) {
+  const task::Task t = make_task([](Builder& b) {
+    const auto x = b.input("X", ir::kF32, {32, 16});
+    b.output(b.reduce("Y", {32}, ir::BinaryOp::kAdd, {16}, [&](auto a, auto r) {
+      return ir::select(ir::lt(r[0], 9), ir::load(x, {a[0], r[0]}), ir::zero_of(ir::kF32));
+    }));
+  });
+  for (const Sketch& s : make_sketches(t)) {
+    for (const schedule::Step& step : s.trace)
+      EXPECT_FALSE(std::holds_alternative<schedule::Unroll>(step));
+  }
+}
+
 // Whatever the table says, a user's rule comes first.
 TEST(Sketch, UserRulesComeFirst) {
   const SketchRule keep{"keep",
@@ -121,6 +155,49 @@ TEST(Sketch, UserRulesComeFirst) {
   const auto sketches = make_sketches(t, std::span(&keep, 1));
   ASSERT_EQ(sketches.size(), 1u);
   EXPECT_TRUE(sketches[0].trace.empty());
+}
+
+// The rule of docs/adding/sketch-rule.md: a program whose columns are cut in tiles of 8, beside the table's own.
+Applies is_product(const Sketch& s, schedule::StageId id) {
+  const schedule::Stage& st = s.state.stage(id);
+  const bool fits = st.output && !st.loops_touched() && st.op->reduce_axes.size() == 1 &&
+                    st.op->axes.size() == 2 && st.op->axes[1].extent % 8 == 0;
+  return fits ? Applies::kYes : Applies::kNo;
+}
+std::vector<Next> tile_by_eight(const Sketch& s, schedule::StageId id) {
+  Sketch next = s;
+  const schedule::StageRef stage{id};
+  if (!next.add(schedule::Split{stage, {1}, {8}})) return {};  // j -> j.0 (3), j.1 (4)
+  const auto rows = next.split(id, 0, 1);                      // i -> open tiles
+  if (rows.empty()) return {};
+  if (!next.add(schedule::Reorder{stage, {{rows[0]}, {3}, {rows[1]}, {2}, {4}}})) return {};
+  const schedule::StageId before = stage_before(next.state, id);
+  return {{std::move(next), before}};
+}
+
+TEST(Sketch, AUsersRuleAddsProgramsToTheSpace) {
+  const SketchRule rule{"tile_by_eight", is_product, tile_by_eight};
+  const task::Task t = make_task([](Builder& b) {
+    b.output(product(b, "C", b.input("A", ir::kF32, {12, 8}), {8, 32}));
+  });
+  const auto plain = make_sketch_space(t, {}), space = make_sketch_space(t, std::span(&rule, 1));
+  ASSERT_EQ(plain->sketches(), 3u);
+  ASSERT_EQ(space->sketches(), 4u);
+  Rng rng(1);
+  int drawn = 0;
+  for (int i = 0; i < 60; ++i) {
+    const auto c = space->sample(rng);
+    if (!c) continue;
+    const std::string text = schedule::to_text(c->trace, {t.dag, t.target});
+    if (text.find("split C j [8]\n") != 0) continue;
+    ++drawn;
+    const auto changed = space->mutate(*c, rng);
+    if (changed) EXPECT_EQ(changed->sketch, c->sketch);
+    const auto back = space->adopt(c->trace);
+    ASSERT_TRUE(bool(back));
+    EXPECT_EQ(back->sketch, c->sketch);
+  }
+  EXPECT_GE(drawn, 5);
 }
 
 TEST(Sketch, StagesInsideAreStoredLikeTheirNeighbours) {

@@ -12,6 +12,7 @@
 #include "fuzz/run_program.h"
 #include "search/tasks.h"
 #include "te/dag.h"
+#include "templates/template.h"
 
 namespace tenon::search {
 namespace {
@@ -121,6 +122,35 @@ TEST_P(SpaceTest, TakesItsOwnTracesBack) {
   }
   schedule::Trace nonsense{schedule::Vectorize{{99}, {0}}};
   EXPECT_FALSE(s->adopt(nonsense));
+}
+
+// What is known to be good comes first, and whatever a part made is changed by that part.
+TEST(JointSpace, IsBothOfItsParts) {
+  int from_template = 0, from_sketches = 0;
+  for (const NamedTask& t : small_tasks()) {
+    const schedule::State initial(t.task.dag, t.task.target);
+    const auto rule = templates::choose(initial, {t.task.edges, false, {}});
+    const auto joint = make_space("joint", t.task);
+    EXPECT_EQ(joint->sketches(), make_space("sketch", t.task)->sketches() +
+                                     make_space("template", t.task)->sketches());
+    const auto first = joint->first();
+    ASSERT_GE(first.size(), 1u) << t.name;
+    EXPECT_EQ(first[0].hash, schedule::hash(rule.trace)) << t.name;
+    EXPECT_EQ(first[0].sketch % 2, 1) << t.name;
+    Rng rng(2);
+    for (int i = 0; i < 20; ++i) {
+      const auto c = joint->sample(rng), other = joint->sample(rng);
+      if (!c || !other || c->sketch < 0 || other->sketch < 0) continue;
+      ++(c->sketch % 2 == 1 ? from_template : from_sketches);
+      const auto changed = joint->mutate(*c, rng);
+      if (changed && changed->sketch >= 0) EXPECT_EQ(changed->sketch % 2, c->sketch % 2) << t.name;
+      const auto crossed = joint->cross(*c, *other, rng);
+      if (c->sketch % 2 != other->sketch % 2) EXPECT_FALSE(crossed) << t.name;
+      if (c->sketch % 2 == 0) EXPECT_EQ(joint->adopt(c->trace)->sketch, c->sketch) << t.name;
+    }
+  }
+  EXPECT_GT(from_template, 30);
+  EXPECT_GT(from_sketches, 200);
 }
 
 std::string name_of(const testing::TestParamInfo<Param>& info) {

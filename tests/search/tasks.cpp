@@ -42,6 +42,50 @@ void conv_relu(Builder& b, int64_t c, int64_t k, int64_t size, int64_t stride) {
   b.output(te::relu(b, "R", z));
 }
 
+// A small matrix as conditions on its indices.
+ir::Expr entry(const std::vector<std::vector<double>>& matrix, const ir::Expr& row,
+               const ir::Expr& column) {
+  ir::Expr value = ir::zero_of(ir::kF32);
+  for (size_t i = 0; i < matrix.size(); ++i) {
+    for (size_t j = 0; j < matrix[i].size(); ++j) {
+      if (matrix[i][j] == 0) continue;
+      const ir::Expr here = ir::logical_and(ir::eq(row, static_cast<int64_t>(i)),
+                                            ir::eq(column, static_cast<int64_t>(j)));
+      value = ir::select(here, ir::make_float(ir::kF32, matrix[i][j]), value);
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
+void winograd(Builder& b, int64_t channels, int64_t filters, int64_t tiles) {
+  const std::vector<std::vector<double>> in{
+      {1, 0, 0, 0}, {0, 1, -1, 1}, {-1, 1, 1, 0}, {0, 0, 0, -1}};
+  const std::vector<std::vector<double>> out{{1, 0}, {1, 1}, {1, -1}, {0, -1}};
+  const auto x = b.input("X", ir::kF32, {channels, 2 * tiles + 2});
+  const auto u = b.constant("U", ir::kF32, {4, filters, channels});
+  const auto v =
+      b.reduce("V", {4, channels, tiles}, ir::BinaryOp::kAdd, {4},
+               [&](auto a, auto r) {
+                 return ir::load(x, {a[1], a[2] * ir::Expr(2) + r[0]}) * entry(in, r[0], a[0]);
+               },
+               {"a", "c", "p"}, {"e"});
+  const auto m =
+      b.reduce("M", {4, filters, tiles}, ir::BinaryOp::kAdd, {channels},
+               [&](auto a, auto r) {
+                 return ir::load(u, {a[0], a[1], r[0]}) * ir::load(v, {a[0], r[0], a[2]});
+               },
+               {"a", "k", "p"}, {"c"});
+  b.output(b.reduce("Y", {filters, tiles, 2}, ir::BinaryOp::kAdd, {4},
+                    [&](auto a, auto r) {
+                      return ir::load(m, {r[0], a[0], a[1]}) * entry(out, r[0], a[2]);
+                    },
+                    {"k", "p", "j"}, {"a"}));
+}
+
+namespace {
+
 void depthwise(Builder& b) {
   const auto x = b.input("X", ir::kF32, {1, 8, 7, 9});
   const auto w = b.constant("W", ir::kF32, {8, 1, 3, 3});
@@ -66,6 +110,7 @@ std::vector<NamedTask> small_tasks() {
       {{"X", blocked({1, 8, 6, 6}, 8)}, {"R", blocked({1, 16, 6, 6}, 8)}});
   add("conv_blocked_tail", [](Builder& b) { conv_relu(b, 6, 12, 5, 1); },
       {{"X", blocked({1, 6, 5, 5}, 4)}, {"R", blocked({1, 12, 5, 5}, 8)}});
+  add("winograd", [](Builder& b) { winograd(b, 3, 5, 7); });
   add("depthwise", depthwise);
   add("depthwise_blocked", depthwise,
       {{"X", blocked({1, 8, 7, 9}, 8)}, {"Y", blocked({1, 8, 7, 9}, 8)}});

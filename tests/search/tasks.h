@@ -18,6 +18,9 @@ using Build = std::function<void(te::Builder&)>;
 task::Task make_task(const Build& build, const std::string& target = "x86-64-v3 cores=4",
                      const std::map<std::string, layout::Layout>& edges = {});
 
+// A convolution of sequences, kernel 3, by F(2, 3): two transforms by constant matrices around a product.
+void winograd(te::Builder& b, int64_t channels, int64_t filters, int64_t tiles);
+
 struct NamedTask {
   std::string name;
   task::Task task;
