@@ -3,7 +3,14 @@
 #include "tools/tenon/tune_progress.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <thread>
+
+#include "tools/tenon/tune_display.h"
 #include "tools/tenon/tune_frame.h"
 
 namespace tenon::tools {
@@ -136,6 +143,54 @@ TEST(TuneFrame, PlainLine) {
   EXPECT_EQ(tune_line(after({kRun}), 3), "t=3 measured=0 failed=0 eta_s=1197");
   EXPECT_EQ(tune_line(after({kRun, kDefaultA, kDefaultB, kRound}), 702),
             "t=702 measured=1312 failed=96 best_ms=2.7 default_ms=4.7 eta_s=498");
+}
+
+// Stderr, to a file while it lives.
+class StderrTo {
+ public:
+  explicit StderrTo(FILE* file) : before_(dup(STDERR_FILENO)) { dup2(fileno(file), STDERR_FILENO); }
+  ~StderrTo() {
+    dup2(before_, STDERR_FILENO);
+    close(before_);
+  }
+  StderrTo(const StderrTo&) = delete;
+  StderrTo& operator=(const StderrTo&) = delete;
+
+ private:
+  int before_;
+};
+
+TEST(TuneDisplay, TakesEventsWhileItDraws) {
+  ConsoleOptions terminal;
+  terminal.stderr_is_terminal = true;
+  const Console console(terminal);
+  FILE* file = tmpfile();
+  ASSERT_NE(file, nullptr);
+  {
+    const StderrTo redirected(file);
+    std::atomic<bool> stopping = false;
+    TuneDisplay display(console, [&] { return stopping.load(); });
+    std::vector<std::thread> tellers;
+    for (int t = 0; t < 2; ++t) {
+      tellers.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) {
+          for (const char* e : {kRun, kDefaultA, kDefaultB, kRound}) display.take(e);
+          EXPECT_LE(display.progress().tasks().size(), 2U);
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+      });
+    }
+    stopping = true;
+    for (std::thread& t : tellers) t.join();
+    display.take(R"({"event":"end","reason":"interrupted","measured":1400,"failed":97,"t":1200})");
+    display.finish();
+  }
+  std::string shown(static_cast<size_t>(lseek(fileno(file), 0, SEEK_END)), '\0');
+  ASSERT_EQ(pread(fileno(file), shown.data(), shown.size(), 0), static_cast<ssize_t>(shown.size()));
+  fclose(file);
+  EXPECT_NE(shown.find("stopping after the running batch"), std::string::npos);
+  EXPECT_NE(shown.rfind("1,400 measured"), std::string::npos) << "the last picture stays";
+  EXPECT_EQ(shown.substr(shown.size() - 3), "\033[J");
 }
 
 }  // namespace

@@ -97,6 +97,7 @@ void TuneDisplay::finish() {
     thread_.join();
   }
   if (kind_ == ProgressKind::kBar) {
+    const std::lock_guard lock(mutex_);
     draw();
   }
 }
