@@ -16,7 +16,7 @@ namespace {
 using schedule::LoopKind;
 using schedule::Mark;
 
-constexpr uint64_t kFormulas = 1;  // raised when a column comes to mean something else
+constexpr uint64_t kFormulas = 2;  // raised when a column comes to mean something else
 constexpr size_t kBuffers = 5;
 constexpr size_t kSamples = 10;
 constexpr size_t kPositions = 8;

@@ -61,6 +61,9 @@ void count_node(OpCounts& ops, const ir::Expr& e) {
   }
 }
 
+// A loop that became a part of a vector instruction runs in lanes, as the loop around it does.
+Mark seen_as(Mark m) { return m == Mark::kTensorize ? Mark::kVectorize : m; }
+
 class Walker {
  public:
   Walker(const schedule::State& s, const schedule::Bounds& b, FunctionRef<void(Statement&)> fn)
@@ -90,7 +93,8 @@ class Walker {
       const schedule::Loop& loop = st.loop(l);
       if (sb.extents[i] > 1) {
         loops_.push_back({next_id_++, sb.extents[i], loop.kind,
-                          marks.empty() ? loop.mark : marks[i], loop.tag, sb.vars[i].node()});
+                          seen_as(marks.empty() ? loop.mark : marks[i]), loop.tag,
+                          sb.vars[i].node()});
       }
       for (const Stage* a : attached_) {
         if (a->at_stage == st.id && a->at_loop == l) walk(*a);

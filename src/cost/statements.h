@@ -23,7 +23,7 @@ struct NestLoop {
   int32_t id = 0;  // the same for every statement under the loop
   int64_t extent = 1;
   schedule::LoopKind kind = schedule::LoopKind::kSpatial;
-  schedule::Mark mark = schedule::Mark::kNone;
+  schedule::Mark mark = schedule::Mark::kNone;  // kVectorize for the groups of a dot product too
   ir::ThreadTag tag = ir::ThreadTag::kNone;
   const ir::VarNode* var = nullptr;
 };

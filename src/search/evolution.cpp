@@ -121,11 +121,10 @@ class Evolution : public Strategy {
   }
 
   // With its state again.
-  Candidate whole(const Candidate& c) const {
+  Result<Candidate> whole(const Candidate& c) const {
     auto again = space_.adopt(c.trace);
-    TENON_CHECK(bool(again)) << "a candidate does not replay";
-    again.value().sketch = c.sketch;
-    return std::move(again.value());
+    if (again) again.value().sketch = c.sketch;
+    return again;
   }
 
   std::vector<Candidate> pick(size_t n, const std::vector<Member>& best,
@@ -134,7 +133,9 @@ class Evolution : public Strategy {
         static_cast<size_t>(std::ceil(options_.random_share * static_cast<double>(n)));
     std::vector<Candidate> out;
     const auto take = [&](const Candidate& c) {
-      if (out.size() < n && proposed_.insert(c.hash).second) out.push_back(whole(c));
+      if (out.size() >= n || !proposed_.insert(c.hash).second) return;
+      auto again = whole(c);
+      if (again) out.push_back(std::move(again.value()));
     };
     for (const Member& m : first_) take(*m.candidate);
     // Of those that the model cannot tell apart one is enough to learn from.

@@ -3,6 +3,8 @@
 // when another algorithm is asked for. Candidate::sketch is the number of the program: the values, less one, written
 // one after the other in the radix of each knob, and last which template.
 #include <algorithm>
+#include <mutex>
+#include <unordered_set>
 
 #include "search/spaces.h"
 #include "search/trace_mutation.h"
@@ -19,6 +21,12 @@ class TemplateSpace : public Space {
     for (int64_t a = 1; a <= templates::kAlgorithms; ++a) {
       add_family({{std::string(templates::kAlgorithmKnob), a}});
     }
+    for (size_t f = 0; f < families_.size(); ++f) {
+      auto c = replay_candidate(task_, families_[f].trace);
+      if (!c) continue;
+      c.value().sketch = number_of(f, families_[f].start);
+      families_[f].first = std::move(c.value());
+    }
   }
 
   std::string_view name() const override { return "template"; }
@@ -31,11 +39,8 @@ class TemplateSpace : public Space {
 
   std::vector<Candidate> first() const override {
     std::vector<Candidate> out;
-    for (size_t f = 0; f < families_.size(); ++f) {
-      auto c = replay_candidate(task_, families_[f].trace);
-      if (!c) continue;
-      c.value().sketch = number_of(f, families_[f].start);
-      out.push_back(std::move(c.value()));
+    for (const Family& f : families_) {
+      if (f.first) out.push_back(*f.first);
     }
     return out;
   }
@@ -43,6 +48,7 @@ class TemplateSpace : public Space {
   // The family's own rule now and then: a good place to start from.
   Result<Candidate> sample(Rng& rng) const override {
     const size_t f = rng.chance(0.5) ? 0 : any_family(rng);
+    if (families_[f].knobs.empty() && families_[f].first) return *families_[f].first;
     templates::Knobs values;
     for (const Knob& k : families_[f].knobs) {
       values[k.name] = rng.chance(0.5) ? families_[f].start.at(k.name) : draw(k, rng);
@@ -85,11 +91,12 @@ class TemplateSpace : public Space {
     int64_t most;
   };
   struct Family {
-    std::string_view name;
+    const templates::Template* row;
     templates::Knobs asked;  // given besides the knobs
     std::vector<Knob> knobs;
     templates::Knobs start;  // what the family's rule chooses for them
     schedule::Trace trace;
+    std::optional<Candidate> first;  // its program
     size_t programs() const {
       size_t n = 1;
       for (const Knob& k : knobs) n *= static_cast<size_t>(k.most);
@@ -107,7 +114,10 @@ class TemplateSpace : public Space {
     for (const Family& f : families_) {
       if (f.trace == rule.trace) return;
     }
-    Family f{rule.name, asked, {}, rule.plan.chosen, rule.trace};
+    const auto row =
+        std::find_if(templates::templates().begin(), templates::templates().end(),
+                     [&](const templates::Template& t) { return t.name == rule.name; });
+    Family f{&*row, asked, {}, rule.plan.chosen, rule.trace, {}};
     for (const auto& [knob, most] : rule.plan.free) f.knobs.push_back({knob, most});
     families_.push_back(std::move(f));
   }
@@ -143,20 +153,55 @@ class TemplateSpace : public Space {
   }
 
   Result<Candidate> make(size_t family, const templates::Knobs& values) const {
+    const int32_t number = number_of(family, values);
+    if (is_refused(number)) return no_program();
+    auto out = build(families_[family], values);
+    if (out) {
+      out.value().sketch = number;
+    } else {
+      const std::scoped_lock lock(lock_);
+      refused_.insert(number);
+    }
+    return out;
+  }
+
+  bool is_refused(int32_t number) const {
+    const std::scoped_lock lock(lock_);
+    return number >= 0 && refused_.contains(number);
+  }
+
+  Result<Candidate> build(const Family& family, const templates::Knobs& values) const {
     templates::Edges edges = edges_;
     edges.given = values;
-    for (const auto& [knob, value] : families_[family].asked) edges.given[knob] = value;
-    const templates::Choice c = templates::choose(initial_, edges);
-    if (c.name != families_[family].name) return no_program();
-    auto out = replay_candidate(task_, c.trace);
-    if (out) out.value().sketch = number_of(family, values);
-    return out;
+    for (const auto& [knob, value] : family.asked) edges.given[knob] = value;
+    const auto plan = family.row->plan(initial_, edges);
+    const auto skeleton = plan ? skeleton_of(*plan) : nullptr;
+    if (skeleton == nullptr) return no_program();
+    return replay_quickly(task_, skeleton->fill(plan->knobs), skeleton->fixed(),
+                          skeleton->fixed_steps());
+  }
+
+  // Few texts serve all values; null where these values are refused before the text was read once.
+  std::shared_ptr<const templates::Skeleton> skeleton_of(const templates::Plan& plan) const {
+    const std::scoped_lock lock(lock_);
+    auto& known = skeletons_[plan.text];
+    if (known == nullptr) {
+      try {
+        known = std::make_shared<const templates::Skeleton>(plan, initial_);
+      } catch (const UserError&) {
+        return nullptr;
+      }
+    }
+    return known;
   }
 
   task::Task task_;
   schedule::State initial_;
   templates::Edges edges_;
   std::vector<Family> families_;  // the rule's choice first
+  mutable std::mutex lock_;
+  mutable std::map<std::string, std::shared_ptr<const templates::Skeleton>> skeletons_;  // by text
+  mutable std::unordered_set<int32_t> refused_;  // numbers of programs that do not fit
 };
 
 }  // namespace

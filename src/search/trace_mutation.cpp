@@ -66,14 +66,26 @@ size_t host_loops(const task::Task& t, const schedule::Trace& trace, size_t step
 
 }  // namespace
 
-Result<Candidate> replay_candidate(const task::Task& t, const schedule::Trace& trace) {
+Result<Candidate> replay_candidate(const task::Task& t, schedule::Trace trace) {
   auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
   if (!state) return state.illegal();
-  if (!task::keeps_edges(t, *state)) return Illegal{.code = IllegalCode::kBadLayout};
-  auto bounds = schedule::infer_bounds(*state, -1, schedule::BoundsFor::kSearch);
+  const size_t all = trace.size();
+  return replay_quickly(t, std::move(trace), std::move(state.value()), all);
+}
+
+Result<Candidate> replay_quickly(const task::Task& t, schedule::Trace trace, schedule::State after,
+                                 size_t done) {
+  schedule::State& state = after;
+  for (size_t i = done; i < trace.size(); ++i) {
+    TENON_TRY(schedule::check_quickly(trace[i], state));
+    schedule::apply(trace[i], state);
+  }
+  if (!task::keeps_edges(t, state)) return Illegal{.code = IllegalCode::kBadLayout};
+  auto bounds = schedule::infer_bounds(state, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
-  TENON_TRY(schedule::check_program(*state, *bounds));
-  return Candidate{trace, std::move(state.value()), -1, schedule::hash(trace),
+  TENON_TRY(schedule::check_program(state, *bounds));
+  const uint64_t hash = schedule::hash(trace);
+  return Candidate{std::move(trace), std::move(state), -1, hash,
                    std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
 }
 
@@ -91,7 +103,7 @@ Result<Candidate> mutate_trace(const task::Task& t, size_t fixed, const Candidat
   const schedule::Step before = step;
   for_each_tunable(step, Change(host_loops(t, trace, which), rng));
   if (step == before) return Illegal{.code = IllegalCode::kBadFactor};
-  return replay_candidate(t, trace);
+  return replay_quickly(t, std::move(trace), schedule::State(t.dag, t.target), 0);
 }
 
 }  // namespace tenon::search

@@ -105,8 +105,8 @@ class Writer : private PlanWriter {
     size_knobs();
     prepare();
     store_input();
-    store_weights();
     store_outputs();
+    store_weights();
     tile_output();
     tile_sum();
     return take();
@@ -390,7 +390,7 @@ class Writer : private PlanWriter {
   // The padded rows of one block.
   void copy_rows(const std::string& at) {
     const std::string pad = c_.padding->op->name();
-    const std::string lanes = now(pad).axes.back().var.name();
+    const std::string lanes = last_axis(*c_.padding->op, x_block_);
     const int64_t full = t_.lanes(c_.x.dtype().bytes());
     line("compute_at {} {} {}", pad, out_, at);
     if (x_block_ > 1 && x_block_ <= full) {

@@ -149,8 +149,7 @@ class Writer : private PlanWriter {
   void copy_padded_rows(const std::string& at) {
     const std::string pad = d_.padding->op->name();
     line("compute_at {} {} {}", pad, out_, at);
-    if (refused()) return;
-    const std::string column = now(pad).axes.back().var.name();
+    const std::string column = last_axis(*d_.padding->op, 1);
     line("split {} {} [$v]\nvectorize {} {}.1", pad, column, pad, column);
   }
 
@@ -230,7 +229,7 @@ class Writer : private PlanWriter {
     const std::string pad = d_.padding->op->name();
     store(pad, blocked(d_.padding->op->output.shape(), v_));
     line("compute_at {} {} {}", pad, out_, rows);
-    if (!refused()) line("vectorize {} {}", pad, now(pad).axes.back().var.name());
+    line("vectorize {} {}", pad, last_axis(*d_.padding->op, v_));
   }
 
   void tile_sum() {

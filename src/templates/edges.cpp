@@ -34,6 +34,10 @@ int64_t default_block(int64_t channels, int64_t element_bytes, const target::Tar
   return channels < 4 ? 1 : choose_lanes(channels, element_bytes, t);
 }
 
+std::string last_axis(const te::ComputeOp& op, int64_t block) {
+  return block > 1 && op.axes.size() > 1 ? op.axes[1].var.name() + "_1" : op.axes.back().var.name();
+}
+
 bool may_be_plain(const Edges& edges, const te::Tensor& t) {
   const auto it = edges.fixed.find(t.name());
   return it == edges.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape()));

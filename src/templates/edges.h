@@ -25,6 +25,9 @@ std::optional<int64_t> block_for(const Edges& edges, const te::Tensor& t, int64_
 // The block that suits both the writer and the readers of a tensor with so many channels.
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t);
 
+// The name of the innermost axis of `op` once its tensor is stored in blocks.
+std::string last_axis(const te::ComputeOp& op, int64_t block);
+
 // True if the tensor is free or to be stored in its plain order.
 bool may_be_plain(const Edges& edges, const te::Tensor& t);
 

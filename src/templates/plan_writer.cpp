@@ -7,13 +7,12 @@
 
 namespace tenon::templates {
 
-void PlanWriter::write(const std::string& lines) {
-  plan_.text += lines + "\n";
-  size_t start = 0;
-  while (start < lines.size() && !refused_) {
-    const size_t end = std::min(lines.find('\n', start), lines.size());
-    const std::string line = fill(lines.substr(start, end - start), plan_.knobs);
-    start = end + 1;
+void PlanWriter::catch_up() {
+  const std::string& text = plan_.text;
+  while (caught_up_ < text.size() && !refused_) {
+    const size_t end = std::min(text.find('\n', caught_up_), text.size());
+    const std::string line = fill(text.substr(caught_up_, end - caught_up_), plan_.knobs);
+    caught_up_ = end + 1;
     try {
       const schedule::Step step = schedule::parse_step(line, state_);
       refused_ = !schedule::check(step, state_);
@@ -68,7 +67,8 @@ void PlanWriter::store_fixed_inputs(const std::vector<std::string>& done) {
   }
 }
 
-const te::ComputeOp& PlanWriter::now(const std::string& stage) const {
+const te::ComputeOp& PlanWriter::now(const std::string& stage) {
+  catch_up();
   const schedule::StageId id = state_.find(stage);
   TENON_CHECK(id >= 0 && !state_.stage(id).is_input()) << "no computed stage " << stage;
   return *state_.stage(id).op;

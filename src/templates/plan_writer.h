@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Plan written line by line, and the state that the lines so far lead to: a template may look at the loops that its
-// layout steps left. Knobs have their values before the line that uses them. After a refused line the state stands
-// still; choose() says why the plan was passed over.
+// A Plan written line by line, and the state that the lines so far lead to, worked out when it is asked for: a template
+// may look at the loops that its layout steps left. Knobs have their values before the line that uses them. After a
+// refused line the state stands still; choose() says why the plan was passed over.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ class PlanWriter {
   // One step, or several with line ends between.
   template <class... Args>
   void line(fmt::format_string<Args...> text, Args&&... args) {
-    write(fmt::format(text, std::forward<Args>(args)...));
+    plan_.text += fmt::format(text, std::forward<Args>(args)...) + "\n";
   }
   // Layout steps that take a tensor from its plain order to `l`.
   void store(const std::string& tensor, const layout::Layout& l);
@@ -37,17 +37,25 @@ class PlanWriter {
   const Edges& edges() const { return edges_; }
   const te::ComputeDag& dag() const { return state_.dag(); }
   const target::Target& target() const { return state_.target(); }
-  const schedule::State& state() const { return state_; }
+  const schedule::State& state() {
+    catch_up();
+    return state_;
+  }
   // How a stage is computed after the lines so far: over storage dimensions, inlined stages inside.
-  const te::ComputeOp& now(const std::string& stage) const;
-  bool refused() const { return refused_; }
+  const te::ComputeOp& now(const std::string& stage);
+  bool refused() {
+    catch_up();
+    return refused_;
+  }
 
  private:
-  void write(const std::string& lines);
+  // Applies the lines that were not looked at yet.
+  void catch_up();
 
   Plan plan_;
   schedule::State state_;
   const Edges& edges_;
+  size_t caught_up_ = 0;  // with so much of the text
   bool refused_ = false;
 };
 

@@ -62,6 +62,31 @@ std::span<const Template> templates();
 // The text with every $knob replaced; throws InternalError for a knob without a value.
 std::string fill(const std::string& text, const Knobs& knobs);
 
+// A plan's text parsed once: its steps, and which of their numbers are knobs. Other values are filled in without reading
+// text again; plans of one text differ in nothing else.
+//
+//   split O j [$nb, $v]  =>  split O j [_, _] with knobs nb, v
+class Skeleton {
+ public:
+  // Throws UserError if a step of the plan is refused or names what is not there.
+  Skeleton(const Plan& plan, const schedule::State& initial);
+
+  schedule::Trace fill(const Knobs& knobs) const;
+  // The state after the steps without knobs that come first, and how many they are.
+  const schedule::State& fixed() const { return fixed_; }
+  size_t fixed_steps() const { return fixed_steps_; }
+
+ private:
+  struct Hole {
+    size_t step, number;  // which of the step's numbers
+    std::string knob;
+  };
+  schedule::Trace steps_;
+  std::vector<Hole> holes_;
+  schedule::State fixed_;
+  size_t fixed_steps_ = 0;
+};
+
 struct Choice {
   std::string_view name;  // of the template
   Plan plan;

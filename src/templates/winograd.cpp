@@ -243,7 +243,7 @@ class Writer : private PlanWriter {
     return out;
   }
 
-  int64_t extent_of(const std::string& stage, const std::string& loop) const {
+  int64_t extent_of(const std::string& stage, const std::string& loop) {
     const schedule::Stage& st = state().stage(state().find(stage));
     const schedule::LoopId l = st.find_loop(loop);
     return l < 0 ? 1 : st.loop(l).extent;

@@ -398,6 +398,34 @@ TEST(Features, OrderOfStepsDoesNotMatter) {
   EXPECT_NE(extract(a)->values, extract(c)->values);
 }
 
+TEST(Features, TensorisedLoopsCountLikeTheLoopsTheyStandFor) {
+  constexpr const char* kBytes = R"(
+input A: u8[6, 32]
+input B: i8[16, 32]
+C[i: 6, j: 16] = sum(k: 32) i32(A[i, k]) * i32(B[j, k])
+output C
+)";
+  const std::string packed =
+      "layout_split B 1 [8, 4]\nlayout_reorder B [1, 0, 2]\nsplit C k [4]\n"
+      "reorder C [i, k.0, j, k.1]\n";
+  const Table plain(scheduled(kBytes, packed));
+  const Table t(scheduled(kBytes, packed + "tensorize C j k.1 dot_u8i8"));
+  expect_values(t, 0, "",
+                {{"int_mul", 6 * 16 * 32},
+                 {"int_addsub", 6 * 16 * 32},
+                 {"outer_product", 6 * 16 * 32},
+                 {"loops", 4},
+                 {"vectorized_loops", 2},
+                 {"vectorized_product", 64},
+                 {"vectorized_innermost", 4},
+                 {"unrolled_loops", 0}});
+  EXPECT_EQ(t.raw(0, "vectorized_at_mixed"), 1);
+  for (size_t c = 0; c < kFeatures; ++c) {
+    if (feature_names()[c].starts_with("vectorized")) continue;
+    EXPECT_EQ(t.f.values[c], plain.f.values[c]) << feature_names()[c];
+  }
+}
+
 TEST(Features, ArithmeticOfIntegersCounts) {
   const Table t(
       scheduled("input A: i32[8, 8]\ninput B: i32[8, 8]\nC[i: 8, j: 8] = sum(k: 8) A[i, k] * B[k, "

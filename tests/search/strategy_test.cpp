@@ -22,8 +22,9 @@ struct Found {
   std::vector<std::string> traces;  // in the order in which they were tried
 };
 
-Found search(const task::Task& t, const std::string& strategy_name, uint64_t seed, int threads) {
-  const auto space = make_space("sketch", t);
+Found search(const task::Task& t, const std::string& strategy_name, uint64_t seed, int threads,
+             const std::string& space_name = "sketch") {
+  const auto space = make_space(space_name, t);
   const auto model = cost::make_model("xgb", seed, threads);
   StrategyOptions options;
   options.population = 256;
@@ -96,6 +97,17 @@ TEST(Strategy, SameSeedSameTrialsOnAnyNumberOfThreads) {
     const Found one = search(t, name, 5, 1);
     EXPECT_EQ(one.traces.size(), kRounds * kTrials) << name;
     EXPECT_EQ(one.traces, search(t, name, 5, 2).traces) << name;
+  }
+}
+
+// The template's space remembers what it saw; that must not show.
+TEST(Strategy, SameSeedSameTrialsInEverySpace) {
+  const task::Task t = convolution();
+  for (const SpaceRow& r : spaces()) {
+    const std::string space(r.name);
+    const Found one = search(t, "evolution", 5, 1, space);
+    EXPECT_FALSE(one.traces.empty()) << space;
+    EXPECT_EQ(one.traces, search(t, "evolution", 5, 3, space).traces) << space;
   }
 }
 

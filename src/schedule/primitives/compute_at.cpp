@@ -7,6 +7,15 @@
 namespace tenon::schedule {
 
 Result<void> ComputeAt::check(const State& s) const {
+  TENON_TRY(check_place(s));
+  State moved = s;
+  apply(moved);
+  const auto bounds = infer_bounds(moved, stage.id, BoundsFor::kSearch);
+  if (!bounds) return bounds.illegal();
+  return {};
+}
+
+Result<void> ComputeAt::check_place(const State& s) const {
   TENON_TRY(check_computed(s, stage));
   if (s[stage].output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
   TENON_TRY(check_leaf(s, at_stage, at_loop));
@@ -25,10 +34,7 @@ Result<void> ComputeAt::check(const State& s) const {
   }
   State moved = s;
   apply(moved);
-  TENON_TRY(check_attachments(moved));
-  const auto bounds = infer_bounds(moved, stage.id, BoundsFor::kSearch);
-  if (!bounds) return bounds.illegal();
-  return {};
+  return check_attachments(moved);
 }
 
 void ComputeAt::apply(State& s) const {

@@ -18,6 +18,8 @@ struct ComputeAt {
       fields(field("stage", &ComputeAt::stage), field("at_stage", &ComputeAt::at_stage),
              field("at_loop", &ComputeAt::at_loop, Tunable::kLocation));
   Result<void> check(const State& s) const;
+  // All of check() but that the box can be inferred.
+  Result<void> check_place(const State& s) const;
   void apply(State& s) const;  // check() has passed
 };
 
