@@ -179,6 +179,7 @@ std::string lock_text(const Program& program) {
                {"name", program.name},
                {"tenon", TENON_VERSION},
                {"target", target_name(program.target)},
+               {"layouts", program.layouts},
                {"tasks", tasks}});
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +67,8 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;  // in the order of running
   std::vector<Weight> weights;
+  // Of calls whose layouts were searched: name of the call, layouts of its edges as text. For the lock file.
+  std::map<std::string, std::string> layouts;
   int64_t weights_bytes = 0;
   int64_t arena_bytes = 0;  // without the kernels' own workspaces
   // What went in: file name, hash of its bytes, opset, producer; goes into the manifest as is.

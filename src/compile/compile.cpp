@@ -208,6 +208,20 @@ std::string identifier(const std::string& text) {
   return out;
 }
 
+namespace {
+
+Layouts layouts_for(const LayoutRules& rules, const Options& options) {
+  if (!options.schedule) return {};
+  if (options.row_major) {
+    Layouts all;
+    for (const std::string& name : call_names(rules.g(), rules.p())) all[name] = "";
+    return all;
+  }
+  return options.offers.empty() ? options.layouts : choose_layouts(rules, options.offers);
+}
+
+}  // namespace
+
 artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {
   const auto tell = [&](const char* phase) {
     if (options.progress) options.progress(phase, 0, 0);
@@ -219,11 +233,15 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
   tell("partition");
   const graph::Partition p = graph::partition(g, {options.fuse});
   tell("layouts");
-  const LayoutPlan plan = options.schedule ? plan_layouts(g, p, options.target) : plan_plain(g, p);
+  const LayoutRules rules(
+      g, p, options.schedule ? std::make_shared<const target::Target>(options.target) : nullptr);
+  const Layouts layouts = layouts_for(rules, options);
+  const LayoutPlan plan = plan_layouts(rules, layouts);
   KernelSet kernels = make_kernels(plan, options);
   tell("weights");
   artifact::Program program = assemble(g, p, plan, std::move(kernels), options);
   program.name = identifier(name);
+  program.layouts = layouts;
   return program;
 }
 

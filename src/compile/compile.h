@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "artifact/program.h"
+#include "compile/layout_choice.h"
 #include "graph/graph.h"
 #include "target/target.h"
 #include "templates/template.h"
@@ -30,7 +31,10 @@ struct Options {
   bool fuse = true;      // false: a kernel per node
   bool schedule =
       true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
-  Schedules schedules;  // used where they have the task; templates otherwise
+  Schedules schedules;     // used where they have the task; templates otherwise
+  Layouts layouts;         // decided before, as a lock file holds them
+  Offers offers;           // measured: layouts are chosen among these instead
+  bool row_major = false;  // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy =
       templates::Accuracy::kDefault;  // of the algorithms templates choose
   bool frozen = false;  // a task that `schedules` does not have is an error: MissingSchedule

@@ -2,13 +2,9 @@
 #include "compile/layouts.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 
-#include "schedule/state.h"
-#include "support/hash.h"
-#include "te/text.h"
-#include "templates/template.h"
+#include "compile/layout_rules.h"
+#include "task/task.h"
 
 namespace tenon::compile {
 namespace {
@@ -17,76 +13,52 @@ using graph::Call;
 using graph::ValueId;
 using layout::Layout;
 
-// The block of N C/b spatial.. b; nothing for any other layout.
-std::optional<int64_t> block_of(const Layout& l) {
-  const auto& shape = l.logical_shape();
-  if (shape.size() < 3) return std::nullopt;
-  const int64_t b = l.storage_shape().empty() ? 0 : l.storage_shape().back();
-  if (b <= 1 || shape[1] % b != 0) return std::nullopt;
-  std::vector<int64_t> perm{0, 1};
-  for (size_t d = 3; d <= shape.size(); ++d) perm.push_back(static_cast<int64_t>(d));
-  perm.push_back(2);
-  const Layout blocked = Layout(shape).split(1, {shape[1] / b, b}).reorder(perm);
-  return layout::same_storage(l, blocked) ? std::optional(b) : std::nullopt;
-}
-
-Layout blocked(const std::vector<int64_t>& shape, int64_t b) {
-  std::vector<int64_t> perm{0, 1};
-  for (size_t d = 3; d <= shape.size(); ++d) perm.push_back(static_cast<int64_t>(d));
-  perm.push_back(2);
-  return Layout(shape).split(1, {shape[1] / b, b}).reorder(perm);
-}
-
-// The identity as a dag; every conversion is one under two layouts.
-te::ComputeDag copy_dag(ir::DType t, const std::vector<int64_t>& shape) {
-  te::Builder b;
-  const te::Tensor x = b.input("x0", t, shape);
-  b.output(te::elementwise(b, "relay", {x}, [](std::span<const ir::Expr> e) { return e[0]; }));
-  return b.finish("relay");
-}
-
 class Planner {
  public:
-  Planner(const graph::Graph& g, const graph::Partition& p, const target::Target* target)
-      : g_(g), p_(p), wishes_(p.tasks.size()) {
-    if (target != nullptr) target_ = std::make_shared<const target::Target>(*target);
-    find_plain();
-  }
+  Planner(const LayoutRules& rules, const Layouts& chosen)
+      : rules_(rules), g_(rules.g()), p_(rules.p()), chosen_(edges_of(chosen)) {}
 
   LayoutPlan run() {
     for (const ValueId v : g_.inputs) {
       if (g_.value(v).elements() > 0) produce(v, plain(v));  // nothing reads the others
     }
-    for (const Call& c : p_.calls) plan(c);
+    for (size_t i = 0; i < p_.calls.size(); ++i) plan(i);
     return std::move(plan_);
   }
 
  private:
-  ValueId root(ValueId v) const { return p_.view_of[static_cast<size_t>(v)]; }
-  Layout plain(ValueId v) const { return Layout(g_.value(v).shape); }
+  using Edges = std::map<std::string, Layout>;
 
-  // Values that others see as row-major memory: what the caller gives or gets, and what has views.
-  void find_plain() {
-    readers_.assign(g_.values.size(), 0);
-    for (const Call& c : p_.calls) {
-      for (const ValueId v : c.inputs) ++readers_[static_cast<size_t>(root(v))];
+  // By call; empty: not decided before.
+  std::vector<Edges> edges_of(const Layouts& chosen) const {
+    std::vector<Edges> out(p_.calls.size());
+    if (chosen.empty()) return out;
+    const std::vector<std::string> names = call_names(g_, p_);
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto it = chosen.find(names[i]);
+      if (it == chosen.end()) continue;
+      const Call& c = p_.calls[i];
+      out[i] = task::parse_edges(it->second, *p_.tasks[static_cast<size_t>(c.task)].dag);
+      check_views(c, out[i], names[i]);
     }
-    plain_.assign(g_.values.size(), 0);
-    for (const ValueId v : g_.inputs) plain_[static_cast<size_t>(root(v))] = 1;
-    for (const ValueId v : g_.outputs) plain_[static_cast<size_t>(root(v))] = 1;
-    for (size_t v = 0; v < g_.values.size(); ++v) {
-      if (p_.view_of[v] != static_cast<ValueId>(v)) plain_[static_cast<size_t>(p_.view_of[v])] = 1;
+    return out;
+  }
+
+  void check_views(const Call& c, const Edges& edges, const std::string& name) const {
+    const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
+    for (size_t i = 0; i < dag.inputs.size(); ++i) {
+      const ValueId v = c.inputs[i];
+      if (dag.inputs[i].constant || root(v) == v) continue;
+      if (!layout::same_storage(edges.at(dag.inputs[i].tensor.name()), plain(v))) {
+        throw UserError("the layouts chosen for " + name + " do not fit this model",
+                        "they were made for another model or by another version");
+      }
     }
   }
 
-  const templates::Choice& wish(int32_t task) {
-    auto& w = wishes_[static_cast<size_t>(task)];
-    if (!w) {
-      const schedule::State initial(p_.tasks[static_cast<size_t>(task)].dag, target_);
-      w = templates::choose(initial, {{}, false});
-    }
-    return *w;
-  }
+  ValueId root(ValueId v) const { return rules_.root(v); }
+  Layout plain(ValueId v) const { return rules_.plain(v); }
+  const templates::Choice& wish(int32_t task) const { return rules_.wish(task); }
 
   int32_t add_slot(ValueId v, Layout l) {
     plan_.slots.push_back({v, std::move(l)});
@@ -115,7 +87,8 @@ class Planner {
     }
     const int32_t from = stored(v);
     PlannedCall c;
-    c.dag = std::make_shared<const te::ComputeDag>(copy_dag(g_.value(v).dtype, g_.value(v).shape));
+    c.dag = std::make_shared<const te::ComputeDag>(
+        conversion_dag(g_.value(v).dtype, g_.value(v).shape));
     c.task = "relay";
     c.edges = {{"x0", layout_of(from)}, {"relay", l}};
     c.inputs = {from};
@@ -126,14 +99,17 @@ class Planner {
     return plan_.calls.back().outputs[0];
   }
 
-  void plan(const Call& c) {
+  void plan(size_t call) {
+    const Call& c = p_.calls[call];
+    const Edges& chosen = chosen_[call];
     const graph::Task& task = p_.tasks[static_cast<size_t>(c.task)];
     const te::ComputeDag& dag = *task.dag;
     PlannedCall out;
     out.dag = task.dag;
     out.task = task.key;
     out.nodes = c.nodes;
-    std::vector<Layout> outputs = output_layouts(c);
+    out.call = static_cast<int32_t>(call);
+    std::vector<Layout> outputs = output_layouts(c, chosen);
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
       const ValueId v = c.inputs[i];
       const bool constant = dag.inputs[i].constant;
@@ -142,9 +118,10 @@ class Planner {
         out.inputs.push_back(-1);
         continue;
       }
-      const Layout wanted = input_layout(c, i, outputs);
+      const std::string& name = dag.inputs[i].tensor.name();
+      const Layout wanted = chosen.empty() ? input_layout(c, i, outputs) : chosen.at(name);
       out.inputs.push_back(slot_as(v, wanted));
-      out.edges.emplace(dag.inputs[i].tensor.name(), wanted);
+      out.edges.emplace(name, wanted);
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       out.edges.emplace(dag.outputs[i].name(), outputs[i]);
@@ -170,19 +147,22 @@ class Planner {
 
   // Where row-major memory is needed but the kernel is much better at another form, a conversion follows it.
   void make_plain(ValueId v) {
-    if (plain_[static_cast<size_t>(v)] == 0) return;
+    if (!rules_.must_be_plain(v)) return;
     const int32_t slot = slot_as(v, plain(v));
     auto& slots = slots_of_.at(v);
     std::swap(slots.front(), *std::find(slots.begin(), slots.end(), slot));
   }
 
-  std::vector<Layout> output_layouts(const Call& c) {
+  std::vector<Layout> output_layouts(const Call& c, const Edges& chosen) {
     std::vector<Layout> out;
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
     for (size_t i = 0; i < c.outputs.size(); ++i) {
       const ValueId v = c.outputs[i];
-      const bool needs_plain = plain_[static_cast<size_t>(v)] != 0;
-      if (target_ == nullptr || (needs_plain && (takes_plain_output(c.task) || takes_plain(c)))) {
+      const bool needs_plain = rules_.must_be_plain(v);
+      if (!chosen.empty()) {
+        out.push_back(chosen.at(dag.outputs[i].name()));
+      } else if (rules_.all_plain() ||
+                 (needs_plain && (takes_plain_output(c.task) || takes_plain(c)))) {
         out.push_back(plain(v));
       } else if (wish(c.task).flexible) {
         out.push_back(followed(c, v));
@@ -197,24 +177,9 @@ class Planner {
   bool takes_plain_output(int32_t task) {
     if (wish(task).flexible) return true;
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(task)].dag;
-    std::map<std::string, Layout> edges = wished_edges(task);
+    std::map<std::string, Layout> edges = rules_.wished_edges(task);
     for (const te::Tensor& t : dag.outputs) edges.insert_or_assign(t.name(), Layout(t.shape()));
-    return same_family(task, edges);
-  }
-
-  // What it wishes for tensors that are not constant.
-  std::map<std::string, Layout> wished_edges(int32_t task) {
-    std::map<std::string, Layout> edges = wish(task).edges;
-    for (const te::Input& in : p_.tasks[static_cast<size_t>(task)].dag->inputs) {
-      if (in.constant) edges.erase(in.tensor.name());
-    }
-    return edges;
-  }
-
-  bool same_family(int32_t task, const std::map<std::string, Layout>& edges) const {
-    const schedule::State initial(p_.tasks[static_cast<size_t>(task)].dag, target_);
-    return templates::choose(initial, {edges, false}).name ==
-           wishes_[static_cast<size_t>(task)]->name;
+    return rules_.same_family(task, edges);
   }
 
   // The same family does without any other layout than the row-major one, in which its inputs lie.
@@ -227,12 +192,12 @@ class Planner {
       edges.emplace(dag.inputs[i].tensor.name(), plain(c.inputs[i]));
     }
     for (const te::Tensor& t : dag.outputs) edges.emplace(t.name(), Layout(t.shape()));
-    return same_family(c.task, edges);
+    return rules_.same_family(c.task, edges);
   }
 
   // Stored row-major and in no other way, for one reader.
   bool lies_plain(ValueId v) const {
-    return root(v) == v && slots_of_.at(v).size() == 1 && readers_[static_cast<size_t>(v)] == 1 &&
+    return root(v) == v && slots_of_.at(v).size() == 1 && rules_.readers(v) == 1 &&
            layout::same_storage(stored_layout(v), plain(v));
   }
 
@@ -242,35 +207,21 @@ class Planner {
     const ValueId v = c.inputs[i];
     if (!lies_plain(v)) return false;
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
-    std::map<std::string, Layout> edges = wished_edges(c.task);
+    std::map<std::string, Layout> edges = rules_.wished_edges(c.task);
     for (size_t o = 0; o < outputs.size(); ++o)
       edges.insert_or_assign(dag.outputs[o].name(), outputs[o]);
     edges.insert_or_assign(dag.inputs[i].tensor.name(), plain(v));
-    return same_family(c.task, edges);
+    return rules_.same_family(c.task, edges);
   }
 
-  // As the largest input is stored, where the output can be.
   Layout followed(const Call& c, ValueId out) const {
-    const auto& shape = g_.value(out).shape;
-    int64_t most = -1;
-    Layout best = plain(out);
-    for (const ValueId v : c.inputs) {
-      if (g_.value(v).constant() || g_.value(v).elements() <= most) continue;
-      const Layout l = stored_layout(v);
-      most = g_.value(v).elements();
-      best = plain(out);
-      if (g_.value(v).shape == shape) {
-        best = l;
-      } else if (const auto b = block_of(l); b && shape.size() >= 3 && shape[1] % *b == 0) {
-        best = blocked(shape, *b);
-      }
-    }
-    return best;
+    const ValueId leader = rules_.leader(c);
+    return leader < 0 ? plain(out) : rules_.follow(leader, stored_layout(leader), out);
   }
 
   Layout input_layout(const Call& c, size_t i, const std::vector<Layout>& outputs) {
     const ValueId v = c.inputs[i];
-    if (target_ == nullptr || root(v) != v) return plain(v);
+    if (rules_.all_plain() || root(v) != v) return plain(v);
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
     if (!wish(c.task).flexible) {
       const Layout& wished = wish(c.task).edges.at(dag.inputs[i].tensor.name());
@@ -281,25 +232,34 @@ class Planner {
     return like_output ? outputs[0] : stored_layout(v);
   }
 
+  const LayoutRules& rules_;
   const graph::Graph& g_;
   const graph::Partition& p_;
-  std::shared_ptr<const target::Target> target_;  // null: everything row-major
-  std::vector<std::optional<templates::Choice>> wishes_;
-  std::vector<char> plain_;
-  std::vector<int> readers_;  // calls, by value
+  std::vector<Edges> chosen_;  // by call
   std::map<ValueId, std::vector<int32_t>> slots_of_;
   LayoutPlan plan_;
 };
 
 }  // namespace
 
+te::ComputeDag conversion_dag(ir::DType t, const std::vector<int64_t>& shape) {
+  te::Builder b;
+  const te::Tensor x = b.input("x0", t, shape);
+  b.output(te::elementwise(b, "relay", {x}, [](std::span<const ir::Expr> e) { return e[0]; }));
+  return b.finish("relay");
+}
+
+LayoutPlan plan_layouts(const LayoutRules& rules, const Layouts& chosen) {
+  return Planner(rules, chosen).run();
+}
+
 LayoutPlan plan_layouts(const graph::Graph& g, const graph::Partition& p,
                         const target::Target& target) {
-  return Planner(g, p, &target).run();
+  return plan_layouts(LayoutRules(g, p, std::make_shared<const target::Target>(target)), {});
 }
 
 LayoutPlan plan_plain(const graph::Graph& g, const graph::Partition& p) {
-  return Planner(g, p, nullptr).run();
+  return plan_layouts(LayoutRules(g, p, nullptr), {});
 }
 
 }  // namespace tenon::compile

@@ -30,6 +30,7 @@ struct PlannedCall {
   std::vector<int32_t> outputs;                 // slots
   std::map<std::string, layout::Layout> edges;  // of every tensor of the dag that is not constant
   std::vector<std::string> nodes;
+  int32_t call = -1;      // of the partition; -1: a conversion
   int32_t in_place = -1;  // the input whose memory the output may take over
 };
 
@@ -38,6 +39,16 @@ struct LayoutPlan {
   std::vector<PlannedCall> calls;  // conversions among them
 };
 
+// The copy of a tensor; every conversion is one under two layouts.
+te::ComputeDag conversion_dag(ir::DType t, const std::vector<int64_t>& shape);
+
+// How calls were decided to store their edges, by their names (call_names): task::edges_text of each. As lock files hold
+// them; those that are not there follow the rules.
+using Layouts = std::map<std::string, std::string>;
+
+class LayoutRules;
+// Throws UserError for layouts that do not fit.
+LayoutPlan plan_layouts(const LayoutRules& rules, const Layouts& chosen);
 LayoutPlan plan_layouts(const graph::Graph& g, const graph::Partition& p,
                         const target::Target& target);
 // Everything row-major.

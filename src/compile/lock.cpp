@@ -22,9 +22,9 @@ fs::path lock_file_of(const fs::path& path) {
 
 }  // namespace
 
-Schedules read_lock(const std::string& path) {
+Lock read_lock(const std::string& path) {
   const std::string file = lock_file_of(path).string();
-  Schedules schedules;
+  Lock read;
   try {
     const auto lock = nlohmann::json::parse(files::read_file(file));
     if (lock.at("schema") != artifact::kLockSchema) {
@@ -32,13 +32,21 @@ Schedules read_lock(const std::string& path) {
                       std::string("this is no lock file of schema ") + artifact::kLockSchema);
     }
     for (const auto& task : lock.at("tasks")) {
-      schedules[task.at("task").get<std::string>()] = {task.at("trace").get<std::string>(),
-                                                       task.at("origin").get<std::string>()};
+      read.schedules[task.at("task").get<std::string>()] = {task.at("trace").get<std::string>(),
+                                                            task.at("origin").get<std::string>()};
     }
+    // Not there in files of earlier versions.
+    if (lock.contains("layouts")) read.layouts = lock.at("layouts").get<Layouts>();
   } catch (const nlohmann::json::exception& e) {
     throw UserError(file, 0, 0, std::string("this is no lock file: ") + e.what());
   }
-  return schedules;
+  return read;
+}
+
+void use_lock(Options& options, const std::string& path) {
+  Lock lock = read_lock(path);
+  options.schedules = std::move(lock.schedules);
+  options.layouts = std::move(lock.layouts);
 }
 
 }  // namespace tenon::compile

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lock files: the schedule of every task of a model, as module artifact writes them.
+// Lock files: how a model stores its tensors, and the schedule of every task of it, as module artifact writes them.
 #pragma once
 
 #include <string>
@@ -8,7 +8,13 @@
 
 namespace tenon::compile {
 
+struct Lock {
+  Schedules schedules;
+  Layouts layouts;
+};
 // A lock file, or a folder that holds one. Throws UserError.
-Schedules read_lock(const std::string& path);
+Lock read_lock(const std::string& path);
+// Compiles as the lock file decides.
+void use_lock(Options& options, const std::string& path);
 
 }  // namespace tenon::compile

@@ -38,6 +38,10 @@ std::vector<ValueId> views(const Graph& g) {
 
 }  // namespace
 
+std::string key_of(const te::ComputeDag& dag) {
+  return fmt::format("{:016x}", Hasher().add(te::to_text(dag)).value());
+}
+
 Partition partition(const Graph& g, const PartitionOptions& options) {
   Partition p;
   p.view_of = views(g);
@@ -45,7 +49,7 @@ Partition partition(const Graph& g, const PartitionOptions& options) {
   for (const Group& group : options.fuse ? fuse(g) : one_per_node(g)) {
     GroupDag made = group_dag(g, group.nodes, group.outputs);
     const te::ComputeDag dag = without_moves(std::move(made.dag), group.kind);
-    const std::string key = fmt::format("{:016x}", Hasher().add(te::to_text(dag)).value());
+    const std::string key = key_of(dag);
     const auto [it, first] = known.emplace(key, static_cast<int32_t>(p.tasks.size()));
     if (first) p.tasks.push_back({std::make_shared<const te::ComputeDag>(dag), key, group.kind, 0});
     ++p.tasks[static_cast<size_t>(it->second)].calls;

@@ -39,6 +39,8 @@ struct PartitionOptions {
   bool fuse = true;  // false: a task per node, for debugging and as a reference
 };
 
+std::string key_of(const te::ComputeDag& dag);  // Task::key
+
 // Every graph output must be computed by a node of its own: see own_outputs.
 Partition partition(const Graph& g, const PartitionOptions& options = {});
 

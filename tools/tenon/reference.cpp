@@ -48,7 +48,7 @@ std::vector<ir::Array> run_graph(graph::Graph g, const std::vector<ir::Array>& i
   how.optimize = how.schedule = !options.plain;
   how.fuse = !options.plain && options.fuse;
   if (!options.lock.empty() && !options.plain) {
-    how.schedules = compile::read_lock(options.lock);
+    how.schedules = compile::read_lock(options.lock).schedules;
   }
   const TemporaryFolder folder;
   const std::string where = folder.path() + "/part";

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/layout_choice.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "artifact/manifest.h"
+#include "compile/compile.h"
+#include "compile/lock.h"
+#include "compile/run.h"
+#include "files/file.h"
+#include "graph/builder.h"
+#include "graph/passes.h"
+#include "graph/random_graph.h"
+#include "task/task.h"
+
+namespace tenon::compile {
+namespace {
+
+using graph::Graph;
+using graph::GraphBuilder;
+using graph::ValueId;
+using layout::Layout;
+using Edges = std::map<std::string, Layout>;
+
+std::shared_ptr<const target::Target> host() {
+  return std::make_shared<const target::Target>(target::host_target());
+}
+
+enum class Kind { kPlain, kLast, kBlocked };
+
+Layout stored(const std::vector<int64_t>& shape, Kind k) {
+  if (k == Kind::kPlain || shape.size() != 4) return Layout(shape);
+  if (k == Kind::kLast) return Layout(shape).reorder({0, 2, 3, 1});
+  return Layout(shape).split(1, {(shape[1] + 3) / 4, 4}).reorder({0, 1, 3, 4, 2});
+}
+
+Edges edges_of(const te::ComputeDag& dag, Kind in, Kind out) {
+  Edges e;
+  for (const te::Input& i : dag.inputs) {
+    if (i.constant) continue;
+    const bool alike = i.tensor.shape() == dag.outputs[0].shape() && i.tensor.name() != "x0";
+    e.emplace(i.tensor.name(), stored(i.tensor.shape(), alike ? out : in));
+  }
+  for (const te::Tensor& t : dag.outputs) e.emplace(t.name(), stored(t.shape(), out));
+  return e;
+}
+
+// A graph ready to be planned.
+struct Cut {
+  explicit Cut(Graph graph) : g(std::move(graph)) {
+    graph::own_outputs(g);
+    g.compact();
+    p = graph::partition(g);
+  }
+  Graph g;
+  graph::Partition p;
+};
+
+// Convolutions of different widths, so that no two are one task; from the second on with a residual now and then.
+Graph chain(Rng& rng, int length, double residuals) {
+  Graph g;
+  GraphBuilder b(g);
+  te::ConvParams same;
+  same.pad_before = same.pad_after = {1, 1};
+  ValueId x = b.input("x", ir::kF32, {1, 6, 5, 7});
+  std::vector<ValueId> made;
+  for (int i = 0; i < length; ++i) {
+    const int64_t in = b.shape(x)[1], out = rng.chance(residuals) ? 8 : 5 + i;
+    const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {out, in, 3, 3}));
+    x = b.add("conv", graph::Conv{same}, {x, w});
+    for (const ValueId r : made) {
+      if (b.shape(r) != b.shape(x) || !rng.chance(residuals)) continue;
+      x = b.elementwise("add", {x, r}, [](std::span<const ir::Expr> e) { return e[0] + e[1]; });
+      break;
+    }
+    made.push_back(x);
+  }
+  g.add_output(x, "y");
+  return g;
+}
+
+Offers random_offers(Rng& rng, const graph::Partition& p) {
+  Offers o;
+  o.bytes_per_second = 1e9;
+  for (const graph::Task& t : p.tasks) {
+    if (t.kind == graph::Kind::kMap) continue;
+    for (const Kind in : {Kind::kPlain, Kind::kLast, Kind::kBlocked}) {
+      for (const Kind out : {Kind::kPlain, Kind::kLast, Kind::kBlocked}) {
+        if (rng.chance(0.4)) continue;
+        o.tasks[t.key].push_back(
+            {edges_of(*t.dag, in, out), 1e-6 * static_cast<double>(rng.between(1, 9))});
+      }
+    }
+  }
+  return o;
+}
+
+// What the rules give counts as measured, too.
+void add_default(const LayoutRules& rules, Offers& o, double seconds) {
+  for (const PlannedCall& c : plan_layouts(rules, {}).calls) {
+    if (c.call < 0) continue;
+    const auto& call = rules.p().calls[static_cast<size_t>(c.call)];
+    const std::string& key = rules.p().tasks[static_cast<size_t>(call.task)].key;
+    if (o.tasks.contains(key) && o.find(key, c.edges) == nullptr) {
+      o.tasks[key].push_back({c.edges, seconds});
+    }
+  }
+}
+
+TEST(LayoutChoice, ConversionsCountWithTheTasks) {
+  Rng rng(1);
+  const Cut cut(chain(rng, 2, 0));
+  const LayoutRules rules(cut.g, cut.p, host());
+  ASSERT_EQ(cut.p.calls.size(), 2u);
+  const auto offers = [&](double conversion) {
+    Offers o;
+    const auto& a = cut.p.tasks[0];
+    const auto& b = cut.p.tasks[1];
+    o.tasks[a.key] = {{edges_of(*a.dag, Kind::kPlain, Kind::kBlocked), 10e-6},
+                      {edges_of(*a.dag, Kind::kPlain, Kind::kLast), 14e-6}};
+    o.tasks[b.key] = {{edges_of(*b.dag, Kind::kBlocked, Kind::kPlain), 20e-6},
+                      {edges_of(*b.dag, Kind::kLast, Kind::kPlain), 15e-6}};
+    const auto& between = a.dag->outputs[0];
+    const te::ComputeDag copy = conversion_dag(between.dtype(), between.shape());
+    o.tasks[graph::key_of(copy)] = {{{{"x0", stored(between.shape(), Kind::kBlocked)},
+                                      {"relay", stored(between.shape(), Kind::kLast)}},
+                                     conversion}};
+    add_default(rules, o, 1);
+    return o;
+  };
+  const Offers cheap = offers(3e-6);
+  const LayoutPlan two = plan_layouts(rules, choose_layouts(rules, cheap));
+  EXPECT_EQ(two.calls.size(), 3u);  // with one conversion
+  EXPECT_NEAR(cost_of(rules, two, cheap), 28e-6, 1e-12);
+  const Offers dear = offers(6e-6);
+  const LayoutPlan one = plan_layouts(rules, choose_layouts(rules, dear));
+  EXPECT_EQ(one.calls.size(), 2u);
+  EXPECT_NEAR(cost_of(rules, one, dear), 29e-6, 1e-12);
+}
+
+double cheapest(const LayoutRules& rules, const Offers& offers, Layouts& chosen, size_t call = 0) {
+  if (call == rules.p().calls.size()) {
+    return cost_of(rules, plan_layouts(rules, chosen), offers);
+  }
+  const auto& c = rules.p().calls[call];
+  const auto it = offers.tasks.find(rules.p().tasks[static_cast<size_t>(c.task)].key);
+  if (it == offers.tasks.end()) return cheapest(rules, offers, chosen, call + 1);
+  double best = std::numeric_limits<double>::infinity();
+  for (const Offer& o : it->second) {
+    chosen[call_names(rules.g(), rules.p())[call]] = task::edges_text(o.edges);
+    best = std::min(best, cheapest(rules, offers, chosen, call + 1));
+  }
+  return best;
+}
+
+TEST(LayoutChoice, IsTheCheapestOfAllOnChains) {
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const Cut cut(chain(rng, 3, 0));
+    const LayoutRules rules(cut.g, cut.p, host());
+    Offers offers = random_offers(rng, cut.p);
+    add_default(rules, offers, 20e-6);
+    Layouts all;
+    const double best = cheapest(rules, offers, all);
+    const double ours = cost_of(rules, plan_layouts(rules, choose_layouts(rules, offers)), offers);
+    EXPECT_LE(ours, best * 1.003);  // what is not worth it stays as it was
+  }
+}
+
+TEST(LayoutChoice, IsNeverDearerThanTheRules) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const Cut cut(chain(rng, 6, 0.6));
+    const LayoutRules rules(cut.g, cut.p, host());
+    Offers offers = random_offers(rng, cut.p);
+    add_default(rules, offers, 6e-6);
+    const double without = cost_of(rules, plan_layouts(rules, {}), offers);
+    EXPECT_LE(cost_of(rules, plan_layouts(rules, choose_layouts(rules, offers)), offers), without);
+  }
+}
+
+TEST(LayoutChoice, NothingMeasuredNothingChosen) {
+  Rng rng(3);
+  const Cut cut(chain(rng, 3, 0.5));
+  const LayoutRules rules(cut.g, cut.p, host());
+  EXPECT_TRUE(choose_layouts(rules, {}).empty());
+  // Without a time of what the rules give there is nothing to compare with.
+  Offers offers;
+  const auto& t = cut.p.tasks[0];
+  offers.tasks[t.key] = {{edges_of(*t.dag, Kind::kLast, Kind::kLast), 1e-9}};
+  EXPECT_TRUE(choose_layouts(rules, offers).empty());
+}
+
+Options with_offers(const Graph& g, uint64_t seed) {
+  Options o;
+  o.target = target::host_target();
+  o.optimize = false;
+  Rng rng(seed);
+  const Cut cut(g);
+  const LayoutRules rules(cut.g, cut.p, host());
+  o.offers = random_offers(rng, cut.p);
+  add_default(rules, o.offers, 1);  // dear
+  return o;
+}
+
+TEST(LayoutChoice, ChosenLayoutsGiveTheAnswerOfTheInterpreter) {
+  int relaid = 0;
+  for (uint64_t seed = 1; seed <= 25; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const Graph g = chain(rng, 4, 0.6);
+    const auto inputs = graph::random_inputs(rng, g);
+    const artifact::Program p = compile(g, "net", with_offers(g, seed));
+    relaid += p.layouts.empty() ? 0 : 1;
+    const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs, 1 + seed % 2));
+    ASSERT_LT(d.error, 1e-5) << d.where;
+  }
+  EXPECT_GT(relaid, 15);
+}
+
+TEST(LayoutChoice, RowMajorMeansEveryTensor) {
+  Rng rng(2);
+  const Graph g = chain(rng, 4, 0.6);
+  Options o;
+  o.target = target::host_target();
+  o.row_major = true;
+  const artifact::Program p = compile(g, "net", o);
+  for (const artifact::Kernel& k : p.kernels) EXPECT_EQ(k.edges, "") << k.name;
+  const auto inputs = graph::random_inputs(rng, g);
+  EXPECT_LT(graph::compare(graph::evaluate(g, inputs), run(p, inputs)).error, 1e-5);
+}
+
+TEST(LayoutChoice, LockFilesKeepIt) {
+  Rng rng(9);
+  const Graph g = chain(rng, 4, 0.6);
+  const artifact::Program p = compile(g, "net", with_offers(g, 9));
+  ASSERT_FALSE(p.layouts.empty());
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("layout_choice_" + std::to_string(getpid()) + ".lock");
+  files::write_file(file.string(), artifact::lock_text(p));
+  Options again;
+  again.target = target::host_target();
+  again.optimize = false;
+  again.frozen = true;
+  use_lock(again, file.string());
+  const artifact::Program q = compile(g, "net", again);
+  EXPECT_EQ(artifact::lock_text(q), artifact::lock_text(p));
+  EXPECT_EQ(q.steps.size(), p.steps.size());
+  // Layouts of another model are refused, not misread.
+  again.layouts.begin()->second = "nobody: split(0,[1,1])";
+  EXPECT_THROW(compile(g, "net", again), UserError);
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace tenon::compile
