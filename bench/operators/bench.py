@@ -35,6 +35,8 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=cores, help="default: all cores, %(default)s here")
     parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s; openvino and tvm are known too")
     parser.add_argument("--untuned", action="store_true", help="default schedules, nothing is searched")
+    parser.add_argument("--compare-layouts", default="", metavar="fixed,row-major", help="tune again with as many trials"
+                        " for the loops alone, under the defaults' layouts or with row-major tensors, and measure that")
     parser.add_argument("--quick", action="store_true",
                         help="16 trials, 3 short rounds: shows that it works, counts for nothing")
     parser.add_argument("--rounds", type=int, help="turns of each contestant (default: 15)")
@@ -74,7 +76,11 @@ def make_artifacts(arguments, case, model):
         return {"tenon": untuned}
     options = ["--trials", str(arguments.trials), "--threads", str(arguments.threads), *arguments.tune_option]
     tuned = tuning.tune_model(arguments.tenon, model, folder / "tuned", folder / "tuning.db", options)
-    return {"tenon": tuned, "untuned": untuned}
+    made = {"tenon": tuned, "untuned": untuned}
+    for how in filter(None, arguments.compare_layouts.split(",")):
+        made[how] = tuning.tune_model(arguments.tenon, model, folder / how, folder / f"{how}.db",
+                                      [*options, "--layouts", how])
+    return made
 
 
 def measure_case(arguments, peers, absent, case):

@@ -30,6 +30,7 @@ SHAPES = {
                   (7, 7, 512, 512, 3, 1, 1)),
     "TBS": ((128, 12, 64), (128, 16, 64), (64, 12, 128), (128, 12, 128)),  # (sequence, heads, size of a head)
 }
+CONVOLUTIONS = ("C1D", "C2D", "C3D", "GRP", "DIL", "DEP", "T2D", "CAP", "ConvLayer")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,16 +12,19 @@ import statistics
 import cases
 import drawing
 
+OURS = ("tenon", "untuned", "fixed", "row-major")  # entries of the contest that are no peers
+LOOPS = {"fixed": "under the defaults' layouts", "row-major": "with row-major tensors"}  # tuned loops alone
 GEOMEAN, SHARE = 1.3, 0.8  # the mean ratio over the best peer, and the share of cases at 1.0 or better
 
 
 def make_row(case, made, outcome, tolerance, threads):
-    """MADE: tenon's artifact; OUTCOME: of the contest, where tenon's entries are `tenon` and `untuned`."""
+    """MADE: tenon's artifact; OUTCOME: of the contest, where tenon's entries are those of OURS."""
     times = {label: timing.best for label, timing in outcome.timings.items()}
-    peers = {label: ms for label, ms in times.items() if label not in ("tenon", "untuned")}
+    peers = {label: ms for label, ms in times.items() if label not in OURS}
     row = {"op": case.op, "shape": case.shape_text, "tenon_ms": times.get("tenon"), "peers": peers,
            "ratio_best_peer": None, "trials": made.measured(), "seconds": made.time_s,
-           "untuned_ms": times.get("untuned"), "best_peer": min(peers, key=peers.get) if peers else None,
+           "untuned_ms": times.get("untuned"), "loops_ms": {how: times[how] for how in LOOPS if how in times},
+           "best_peer": min(peers, key=peers.get) if peers else None,
            "threads": threads, "gflop": cases.flops(case) / 1e9, "ratio_spread": None, "ratio_of_medians": None,
            "spread": {label: timing.spread for label, timing in outcome.timings.items()},
            "difference": outcome.differences, "detail": outcome.details, "absent": outcome.absent,
@@ -40,7 +43,7 @@ def make_row(case, made, outcome, tolerance, threads):
 
 def fault(outcome, tolerance):
     """Why tenon's time does not count, or nothing."""
-    for label in ("tenon", "untuned"):
+    for label in OURS:
         if label in outcome.absent:
             return f"{label}: {outcome.absent[label]}"
         difference = outcome.differences.get(label, 0.0)
@@ -66,7 +69,7 @@ def table(rows, names):
 def summary(rows):
     lines = [f"{row['op']} {row['shape']}: {row['error']}" for row in rows if row["error"]]
     lines += [f"{row['op']} {row['shape']}: {name} is absent: {why}" for row in rows
-              for name, why in row["absent"].items() if name not in ("tenon", "untuned")]
+              for name, why in row["absent"].items() if name not in OURS]
     rows = [row for row in rows if row["ratio_best_peer"]]
     for op in dict.fromkeys(row["op"] for row in rows):
         mine = [row["ratio_best_peer"] for row in rows if row["op"] == op]
@@ -81,6 +84,13 @@ def summary(rows):
     if gains:
         lines.append(f"tuned over untuned: {statistics.geometric_mean(gains):.2f} in the mean, least {min(gains):.2f},"
                      f" most {max(gains):.2f}")
+    for how, words in LOOPS.items():
+        for kind in ("convolutions", "all cases"):
+            gains = [row["loops_ms"][how] / row["tenon_ms"] for row in rows if how in row["loops_ms"]
+                     and (kind != "convolutions" or row["op"] in cases.CONVOLUTIONS)]
+            if gains:
+                lines.append(f"layouts and loops over loops alone {words}, {kind}: {statistics.geometric_mean(gains):.2f}"
+                             f" in the mean, least {min(gains):.2f}, most {max(gains):.2f}")
     return lines
 
 

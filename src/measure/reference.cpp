@@ -8,6 +8,7 @@
 
 #include "support/rng.h"
 #include "te/rounding.h"
+#include "te/text.h"
 
 namespace tenon::measure {
 namespace {
@@ -74,7 +75,8 @@ std::string array_differs(const ir::Array& got, const ir::Array& want, double al
 }  // namespace
 
 std::shared_ptr<const std::vector<Case>> References::cases(const task::Task& t) {
-  const std::string key = t.key + t.target->fingerprint();
+  // Layouts do not change what is computed: tasks that differ in nothing else have the same answers.
+  const std::string key = te::to_text(*t.dag) + t.target->fingerprint();
   if (const auto it = made_.find(key); it != made_.end()) return it->second;
   const bool evaluated = std::max(t.flops, t.bytes) <= kEvaluatedWork;
   std::vector<Case> made;

@@ -84,6 +84,36 @@ std::string run_event(const RunTold& r) {
                {"spent_before_s", r.spent_before_s}});
 }
 
+std::string layout_event(const LayoutTold& l) {
+  return dump({{"event", "layout"},
+               {"task", l.task},
+               {"label", l.label},
+               {"point", l.point},
+               {"edges", l.edges},
+               {"s", number(l.seconds)},
+               {"default_s", number(l.default_s)},
+               {"best_s", number(l.best_s)},
+               {"tried", l.tried}});
+}
+
+std::string layouts_event(const std::vector<Model>& models,
+                          const std::vector<compile::Layouts>& chosen) {
+  Json of = Json::object();
+  for (size_t m = 0; m < models.size(); ++m) of[models[m].name] = chosen[m];
+  return dump({{"event", "layouts"}, {"models", of}});
+}
+
+std::optional<std::vector<compile::Layouts>> layouts_of(const std::string& json,
+                                                        const std::vector<Model>& models) {
+  const Json e = Json::parse(json);
+  if (e.at("event") != "layouts") return std::nullopt;
+  std::vector<compile::Layouts> out;
+  for (const Model& m : models) {
+    out.push_back(e.at("models").value(m.name, Json::object()).get<compile::Layouts>());
+  }
+  return out;
+}
+
 std::string default_event(const std::string& task, const task::Measurement& m) {
   return dump({{"event", "default"},
                {"task", task},

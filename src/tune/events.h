@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,21 @@ struct RunTold {
   double spent_before_s = 0;
 };
 
+struct LayoutTold {
+  std::string task, label;  // of the operator, as it was stored
+  std::string point;        // of the layout space, for people
+  std::string edges;        // task::edges_text
+  double seconds = 0, default_s = 0, best_s = 0;
+  int tried = 0;  // layouts of this operator so far
+};
+
 std::string run_event(const RunTold& r);
+std::string layout_event(const LayoutTold& l);
+// What the joint stage decided, by model; empty where layouts stay as they were. Read back when a run goes on.
+std::string layouts_event(const std::vector<Model>& models,
+                          const std::vector<compile::Layouts>& chosen);
+std::optional<std::vector<compile::Layouts>> layouts_of(const std::string& json,
+                                                        const std::vector<Model>& models);
 std::string default_event(const std::string& task, const task::Measurement& m);
 std::string artifact_event(const Model& model, int tuned, double seconds);
 std::string round_event(const RoundTold& r);

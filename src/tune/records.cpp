@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/records.h"
 
+#include "graph/partition.h"
 #include "support/check.h"
 #include "te/text.h"
 #include "tune/known.h"
@@ -34,10 +35,10 @@ compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
   return {schedule::to_text(trace, schedule::State(t.dag, t.target)), origin};
 }
 
-compile::Schedules best_schedules(const db::Database& db, const target::Target& target,
-                                  const std::string& measured_target, const std::string& protocol) {
+BestRecords best_records(const db::Database& db, const target::Target& target,
+                         const std::string& measured_target, const std::string& protocol) {
   const auto shared = std::make_shared<const target::Target>(target);
-  compile::Schedules schedules;
+  BestRecords out;
   for (const db::TaskRow& row : db.tasks()) {
     Known known;
     for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
@@ -50,9 +51,10 @@ compile::Schedules best_schedules(const db::Database& db, const target::Target& 
     const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
     // Made by another version of tenon, perhaps.
     if (!state || !task::keeps_edges(t, *state)) continue;
-    schedules[row.key] = to_schedule(t, trace, "tuned");
+    out.schedules[row.key] = to_schedule(t, trace, "tuned");
+    out.offers.tasks[graph::key_of(*t.dag)].push_back({t.edges, best->median_s});
   }
-  return schedules;
+  return out;
 }
 
 }  // namespace tenon::tune

@@ -17,8 +17,13 @@ task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target>
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
                               const std::string& origin);
 
-// The best verified of each task on this target (see measure::measured_target) and protocol. Those that no longer replay are left out.
-compile::Schedules best_schedules(const db::Database& db, const target::Target& target,
-                                  const std::string& measured_target, const std::string& protocol);
+// The best verified of each task on this target (see measure::measured_target) and protocol. Those that no longer replay
+// are left out.
+struct BestRecords {
+  compile::Schedules schedules;
+  compile::Offers offers;  // the layouts under which they were measured
+};
+BestRecords best_records(const db::Database& db, const target::Target& target,
+                         const std::string& measured_target, const std::string& protocol);
 
 }  // namespace tenon::tune

@@ -10,6 +10,7 @@
 
 #include "support/check.h"
 #include "tune/events.h"
+#include "tune/layout_decision.h"
 #include "tune/records.h"
 
 namespace tenon::tune {
@@ -22,7 +23,9 @@ constexpr double kLeastReserveS = 1.5, kMostReserveS = 30;
 constexpr double kFinalsS = 0.4;  // per task
 constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
 constexpr double kMostDifference = 1e-2;  // of outputs; kernels are held to much less
-constexpr double kWriteShare = 0.05;      // of the time, for renewing artifacts
+constexpr int64_t kLeastLayouts = 3;
+constexpr double kLeastStageS = 20;
+constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
 
 class TemporaryFolder {
@@ -66,12 +69,15 @@ struct Session::Impl {
   double spent_before = 0;
   double start = 0;
 
+  std::vector<compile::Layouts> layouts;  // per model: decided by the joint stage
+
   std::vector<TaskToTune> tasks;  // those to tune
   std::vector<ModelSpec> specs;
   std::vector<std::vector<std::string>> steps;  // per model, per step: key of its task
   std::unique_ptr<TaskTuner> tuner;
   std::vector<std::map<std::string, std::string>> written;  // per model: schedules of its artifact
   double last_write = 0, write_cost = 0;
+  bool layouts_decided = false;
 
   Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, NetworkTimer& t,
        db::Database& d, Tell f)
@@ -82,6 +88,7 @@ struct Session::Impl {
         db(d),
         forward(std::move(f)),
         watch(options.tuner.clock ? options.tuner.clock : machine_clock()),
+        layouts(models.size(), options.compile.layouts),
         written(models.size()) {}
 
   double spent() const { return spent_before + watch.now() - start; }
@@ -95,21 +102,32 @@ struct Session::Impl {
 
   // ---- what there is to tune ---------------------------------------------------------------------------------
 
-  artifact::Program compiled(size_t m, const compile::Schedules& schedules) const {
+  artifact::Program compiled(size_t m, const compile::Schedules& schedules,
+                             const compile::Layouts& stored,
+                             const compile::Offers& offers = {}) const {
     compile::Options o = options.compile;
+    o.layouts = stored;
+    o.offers = offers;
     for (const auto& [key, s] : schedules) o.schedules[key] = s;
     artifact::Program p = compile::compile(*models[m].graph, models[m].name, o);
     p.provenance = models[m].provenance;
     return p;
   }
 
+  artifact::Program default_program(size_t m) const {
+    return compiled(m, {}, options.compile.layouts);
+  }
+
   void find_tasks() {
+    tasks.clear();
+    specs.clear();
+    steps.clear();
     const auto target = std::make_shared<const target::Target>(options.compile.target);
     std::map<std::string, size_t> known;
     std::vector<std::map<size_t, double>> calls(models.size());
     steps.resize(models.size());
     for (size_t m = 0; m < models.size(); ++m) {
-      const artifact::Program p = compiled(m, {});
+      const artifact::Program p = compiled(m, {}, layouts[m]);
       for (const artifact::Step& s : p.steps) {
         const artifact::Kernel& k = p.kernels[static_cast<size_t>(s.kernel)];
         steps[m].push_back(k.task);
@@ -145,7 +163,7 @@ struct Session::Impl {
     for (size_t m = 0; m < models.size(); ++m) {
       if (specs[m].reference_s > 0) continue;
       const TemporaryFolder folder;
-      write_to(folder / models[m].name, compiled(m, {}));
+      write_to(folder / models[m].name, default_program(m));
       const NetworkTimes t = timer.compare(folder / models[m].name, folder / models[m].name,
                                            options.threads, kLeastCompareS);
       if (!t.error.empty()) throw UserError("the default of " + models[m].name + ": " + t.error);
@@ -159,14 +177,13 @@ struct Session::Impl {
     artifact::write(p, {directory, options.outputs, options.compile.threads});
   }
 
-  // Tuned schedules of the model's tasks, without those in `dropped`.
-  compile::Schedules schedules_of(size_t m, const std::vector<std::string>& dropped = {}) const {
+  // Tuned schedules of the model's tasks.
+  compile::Schedules schedules_of(size_t m) const {
     compile::Schedules out;
     const auto& results = tuner->results();
     for (size_t i = 0; i < tasks.size(); ++i) {
       const std::string& key = tasks[i].task.key;
       if (specs[m].weights[i] == 0 || results[i].origin != "tuned") continue;
-      if (std::find(dropped.begin(), dropped.end(), key) != dropped.end()) continue;
       out[key] = to_schedule(tasks[i].task, results[i].best, "tuned");
     }
     return out;
@@ -180,7 +197,7 @@ struct Session::Impl {
 
   void write(size_t m, const compile::Schedules& schedules) {
     const double before = watch.now();
-    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules)); });
+    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules, layouts[m])); });
     written[m] = texts(schedules);
     last_write = watch.now();
     write_cost = last_write - before;
@@ -228,35 +245,65 @@ struct Session::Impl {
     return t.ratio < 1 ? "the whole network was not faster" : "";
   }
 
+  // Against the default's artifact; schedules that lose inside the network are dropped from `chosen`.
+  void compare(size_t m, const fs::path& plain, ModelSummary& s, compile::Schedules& chosen) {
+    const auto once = [&] {
+      s.times = watch.time("network", [&] {
+        return timer.compare(plain, models[m].directory, options.threads, compare_s());
+      });
+    };
+    once();
+    if (layouts[m] != options.compile.layouts || !s.times.error.empty()) return;
+    const auto before = chosen.size();
+    for (const std::string& key : losers(m, s.times)) chosen.erase(key);
+    if (chosen.size() == before) return;
+    write(m, chosen);
+    if (!chosen.empty()) once();
+  }
+
+  // The best that records have for the layouts that were there at first.
+  compile::Schedules without_layouts(size_t m) {
+    layouts[m] = options.compile.layouts;
+    const artifact::Program p = default_program(m);
+    steps[m].clear();
+    compile::Schedules known =
+        best_records(db, options.compile.target, measurer.target(options.compile.target),
+                     measurer.protocol())
+            .schedules;
+    compile::Schedules out;
+    for (const artifact::Step& step : p.steps) {
+      const std::string& key = p.kernels[static_cast<size_t>(step.kernel)].task;
+      steps[m].push_back(key);
+      if (const auto it = known.find(key); it != known.end()) out.insert(*it);
+    }
+    return out;
+  }
+
   ModelSummary judge(size_t m) {
     ModelSummary s{
         models[m].name, models[m].directory, {}, "default: nothing better was found", 0, 0};
     for (const double w : specs[m].weights) s.tasks += w > 0 ? 1 : 0;
     compile::Schedules chosen = schedules_of(m);
-    if (chosen.empty() || options.tuner.verify == Verify::kOff) return s;
+    const auto relaid = [&] { return layouts[m] != options.compile.layouts; };
+    if ((chosen.empty() && !relaid()) || options.tuner.verify == Verify::kOff) return s;
     const TemporaryFolder folder;
     const fs::path plain = folder / models[m].name;
-    watch.time("write", [&] { write_to(plain, compiled(m, {})); });
-    const auto compare = [&] {
-      s.times = watch.time("network", [&] {
-        return timer.compare(plain, models[m].directory, options.threads, compare_s());
-      });
-    };
+    watch.time("write", [&] { write_to(plain, default_program(m)); });
     if (texts(chosen) != written[m]) write(m, chosen);
-    compare();
-    if (const auto lost = losers(m, s.times); s.times.error.empty() && !lost.empty()) {
-      const compile::Schedules rest = schedules_of(m, lost);
-      if (rest.size() < chosen.size()) {
-        chosen = rest;
-        write(m, chosen);
-        if (!chosen.empty()) compare();
-      }
+    compare(m, plain, s, chosen);
+    if (relaid() && !why_default(s.times).empty()) {
+      chosen = without_layouts(m);
+      write(m, chosen);
+      compare(m, plain, s, chosen);
     }
     const std::string why =
-        chosen.empty() ? "no task gained inside the network" : why_default(s.times);
+        chosen.empty() && !relaid() ? "no task gained inside the network" : why_default(s.times);
     s.kept = why.empty() ? "tuned" : "default: " + why;
     s.tuned = why.empty() ? static_cast<int>(chosen.size()) : 0;
-    if (!why.empty() && !written[m].empty()) write(m, {});
+    if (!why.empty() && (relaid() || !written[m].empty())) {
+      layouts[m] = options.compile.layouts;
+      write(m, {});
+    }
     tell(network_event(s));
     return s;
   }
@@ -275,15 +322,94 @@ struct Session::Impl {
       run = cut_off->id;
       const auto events = db.events(run);
       if (!events.empty()) spent_before = events.back().at_s;
+      for (const db::EventRow& e : events) {
+        if (auto chosen = layouts_of(e.json, models)) {
+          layouts = std::move(*chosen);
+          layouts_decided = true;
+        }
+      }
     } else {
       run = db.begin_run(options.command, model_names());
     }
     find_tasks();
     find_references();
-    tuner = std::make_unique<TaskTuner>(tasks, specs, options.tuner, measurer, &db, run,
+    start_tuner();
+    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+  }
+
+  void make_tuner() {
+    TunerOptions o = options.tuner;
+    if (o.trials > 0) o.trials = std::max<int64_t>(1, o.trials - spent_elsewhere());
+    tuner = std::make_unique<TaskTuner>(tasks, specs, o, measurer, &db, run,
                                         [this](const std::string& json) { tell(json); });
+  }
+
+  void start_tuner() {
+    make_tuner();
     tell(run_event({run, options, models, tasks, specs, measurer.target(options.compile.target),
                     measurer.protocol(), tuner->measured(), spent_before}));
+  }
+
+  // ---- layouts -----------------------------------------------------------------------------------------------
+
+  // Trials of this run for tasks that are tuned no more: layouts that were not chosen.
+  int64_t spent_elsewhere() const {
+    int64_t n = 0;
+    for (const db::Group& g : db.groups({"", "", "", run})) {
+      const bool here = std::any_of(tasks.begin(), tasks.end(),
+                                    [&](const TaskToTune& t) { return t.task.key == g.task; });
+      if (!here) n += g.count;
+    }
+    return n;
+  }
+
+  // A few layouts must fit into the stage's share, or loops alone are the better use of it.
+  bool searches_layouts() const {
+    const LayoutOptions& o = options.layouts;
+    const double trials = o.share * static_cast<double>(options.tuner.trials);
+    if (options.tuner.trials > 0 && trials < static_cast<double>(kLeastLayouts * o.trials))
+      return false;
+    if (o.share * (rounds_end() - spent()) < kLeastStageS) return false;
+    return o.on() && !layouts_decided && options.tasks == "*" &&
+           options.tuner.verify != Verify::kOff && !options.tuner.make_space;
+  }
+
+  void search_layouts(const std::function<bool()>& stop) {
+    LayoutOptions o = options.layouts;
+    o.accuracy = options.compile.accuracy;
+    LayoutStage stage(tasks, specs, options.tuner, o, measurer, &db, run,
+                      [this](const std::string& json) { tell(json); });
+    const double end = spent() + o.share * (rounds_end() - spent());
+    const double most =
+        options.tuner.trials > 0 ? o.share * static_cast<double>(options.tuner.trials) : INFINITY;
+    const auto halt = [&] {
+      return (stop && stop()) || spent() >= end || static_cast<double>(stage.measured()) >= most;
+    };
+    while (!halt() && stage.step(halt)) {
+    }
+    if (!(stop && stop())) decide(stage.offers(), stop);
+  }
+
+  void decide(const compile::Offers& offers, const std::function<bool()>& stop) {
+    std::vector<CompileOffered> compile;
+    for (size_t m = 0; m < models.size(); ++m) {
+      compile.push_back([this, m](const compile::Offers& o) { return compiled(m, {}, {}, o); });
+    }
+    const std::vector<compile::Layouts> chosen =
+        decide_layouts(offers, compile, options.tuner, measurer, &db, run, stop);
+    layouts_decided = true;
+    tell(layouts_event(models, chosen));
+    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
+      make_tuner();  // fewer trials are left
+      return;
+    }
+    for (size_t m = 0; m < models.size(); ++m) {
+      if (!chosen[m].empty()) layouts[m] = chosen[m];
+    }
+    const std::vector<ModelSpec> before = specs;
+    find_tasks();
+    for (size_t m = 0; m < models.size(); ++m) specs[m].reference_s = before[m].reference_s;
+    start_tuner();
     for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
   }
 
@@ -295,6 +421,7 @@ struct Session::Impl {
 
   // Why the rounds ended.
   std::string rounds(const std::function<bool()>& stop) {
+    if (searches_layouts()) search_layouts(stop);
     const double end = rounds_end();
     const auto halt = [&] { return (stop && stop()) || spent() >= end; };
     for (;;) {
@@ -304,7 +431,7 @@ struct Session::Impl {
       renew(false);
     }
     const int64_t trials = options.tuner.trials;
-    return trials > 0 && tuner->measured() >= trials ? "trials" : "exhausted";
+    return trials > 0 && tuner->measured() + spent_elsewhere() >= trials ? "trials" : "exhausted";
   }
 
   Summary finish(const std::string& reason, const std::function<bool()>& stop) {
@@ -320,7 +447,7 @@ struct Session::Impl {
       renew(true);
     }
     s.tasks = tuner->results();
-    s.measured = tuner->measured();
+    s.measured = tuner->measured() + spent_elsewhere();
     s.failed = tuner->failed();
     s.reasons = tuner->reasons();
     s.seconds = tuner->seconds();

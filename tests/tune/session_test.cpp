@@ -23,7 +23,7 @@ class PretendTimer : public NetworkTimer {
   NetworkTimes compare(const fs::path& a, const fs::path& b, int, double) override {
     const artifact::Model first = artifact::Model::load(a);
     const artifact::Model second = artifact::Model::load(b);
-    EXPECT_EQ(first.steps().size(), second.steps().size());
+    if (same_steps) EXPECT_EQ(first.steps().size(), second.steps().size());
     for (const auto& s : first.steps()) EXPECT_NE(s.origin, "tuned") << "the default is tuned";
     ++asked;
     NetworkTimes t;
@@ -41,6 +41,7 @@ class PretendTimer : public NetworkTimer {
   double ratio = 1.5;
   double difference = 0;
   bool slow_inside = false;
+  bool same_steps = true;  // not with other layouts: conversions are steps
   std::string error;
   int asked = 0;
 };
@@ -70,6 +71,7 @@ class SessionTest : public testing::Test {
     o.tuner.space = "sketch";
     o.tuner.round = 8;
     o.tuner.threads = 1;
+    o.layouts.proposer = "";
     o.tuner.search.population = 48;
     o.tuner.search.generations = 2;
     double n = 0;
@@ -204,6 +206,114 @@ TEST_F(SessionTest, TheDefaultStaysWhereTheNetworkDoesNotGain) {
 TEST_F(SessionTest, OnlyTheTasksThatWereAskedFor) {
   SessionOptions o = options(40);
   o.tasks = "no such task";
+  EXPECT_THROW(run(o), UserError);
+}
+
+// Convolutions whose layouts are searched before their loops are tuned further.
+class LayoutSessionTest : public SessionTest {
+ protected:
+  void SetUp() override {
+    SessionTest::SetUp();
+    Rng rng(7);
+    graph::Graph g;
+    graph::GraphBuilder b(g);
+    te::ConvParams same;
+    same.pad_before = same.pad_after = {1, 1};
+    graph::ValueId x = b.input("x", ir::kF32, {1, 8, 9, 7});
+    for (const int64_t out : {12, 16}) {
+      const auto w = b.constant(graph::random_array(rng, ir::kF32, {out, b.shape(x)[1], 3, 3}));
+      x = b.add("conv", graph::Conv{same}, {x, w});
+    }
+    g.add_output(x, "y");
+    graph_ = std::make_shared<const graph::Graph>(std::move(g));
+    inputs_ = graph::random_inputs(rng, *graph_);
+    expected_ = graph::evaluate(*graph_, inputs_);
+    timer_ = {};
+    timer_.same_steps = false;
+    events_.clear();
+  }
+
+  SessionOptions options(int64_t trials) const {
+    SessionOptions o = SessionTest::options(trials);
+    o.layouts = {};
+    o.layouts.trials = 10;
+    return o;
+  }
+
+  int count(const std::string& name) const {
+    int n = 0;
+    for (const std::string& e : events_) n += Json::parse(e).at("event") == name ? 1 : 0;
+    return n;
+  }
+};
+
+TEST_F(LayoutSessionTest, TriesLayoutsFirst) {
+  const Summary s = run(options(300));
+  EXPECT_EQ(s.reason, "trials");
+  EXPECT_EQ(s.measured, 300);
+  EXPECT_GE(count("layout"), 6);  // a third of 300 trials, ten for each
+  EXPECT_EQ(count("layouts"), 1);
+  EXPECT_EQ(s.models[0].kept, "tuned");
+}
+
+TEST_F(LayoutSessionTest, IsTheSameByteForByte) {
+  std::vector<std::string> first;
+  for (int i = 0; i < 2; ++i) {
+    TearDown();
+    SetUp();
+    run(options(150));
+    for (std::string& e : events_) {
+      Json j = Json::parse(e);
+      j.erase("run");
+      e = j.dump();
+    }
+    if (i == 0) first = events_;
+  }
+  EXPECT_EQ(first, events_);
+}
+
+TEST_F(LayoutSessionTest, GoesOnWithWhatWasDecided) {
+  const Summary a = run(options(300), [&] { return count("layouts") > 0; });
+  EXPECT_EQ(a.reason, "interrupted");
+  const int tried = count("layout");
+  const Summary b = run(options(300));
+  EXPECT_EQ(b.run, a.run);
+  EXPECT_EQ(b.measured, 300);
+  EXPECT_EQ(count("layout"), tried);
+  EXPECT_EQ(count("layouts"), 1);
+}
+
+TEST_F(LayoutSessionTest, GoesOnInTheMiddleOfTheStage) {
+  const Summary a = run(options(300), [&] { return count("layout") >= 3; });
+  EXPECT_EQ(a.reason, "interrupted");
+  const Summary b = run(options(300));
+  EXPECT_EQ(b.run, a.run);
+  EXPECT_EQ(b.measured, 300);
+  EXPECT_EQ(count("layouts"), 1);
+}
+
+TEST_F(LayoutSessionTest, OtherLayoutsMustWinInTheNetworkToo) {
+  timer_.ratio = 0.9;
+  const Summary s = run(options(300));
+  EXPECT_EQ(s.models[0].kept, "default: the whole network was not faster");
+  compile::Options plain;
+  plain.target = target::host_target();
+  EXPECT_EQ(artifact::Model::load(out()).steps().size(),
+            compile::compile(*graph_, "net", plain).steps.size());
+  EXPECT_EQ(tuned_steps(), 0);
+}
+
+TEST_F(LayoutSessionTest, NotInShortRuns) {
+  run(options(60));  // a third of it is no three layouts of ten trials
+  EXPECT_EQ(count("layout") + count("layouts"), 0);
+}
+
+TEST_F(LayoutSessionTest, FixedMeansFixed) {
+  SessionOptions o = options(150);
+  o.layouts.proposer = "";
+  run(o);
+  EXPECT_EQ(count("layout") + count("layouts"), 0);
+  o.layouts.proposer = "no such row";
   EXPECT_THROW(run(o), UserError);
 }
 

@@ -242,6 +242,23 @@ templates::Accuracy accuracy_of(const ModelOptions& options) {
                                       : templates::Accuracy::kDefault;
 }
 
+namespace {
+
+// Layouts that records speak for may need steps that no record has; frozen, the first layouts will do.
+artifact::Program compile_recorded(const graph::Graph& g, const std::string& name,
+                                   compile::Options how) {
+  if (how.frozen && !how.offers.empty()) {
+    try {
+      return compile::compile(g, name, how);
+    } catch (const compile::MissingSchedule&) {
+      how.offers = {};
+    }
+  }
+  return compile::compile(g, name, how);
+}
+
+}  // namespace
+
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
   compile::Options how;
@@ -251,7 +268,9 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   how.frozen = options.frozen;
   how.threads = options.compile_threads;
   if (!options.lock.empty()) {
-    how.schedules = compile::read_lock(options.lock);
+    compile::use_lock(how, options.lock);
+  } else {
+    how.offers = options.offers;
   }
   how.schedules.insert(options.records.begin(), options.records.end());
   const std::string full_name = model_name(options, name);
@@ -267,7 +286,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   };
   start = std::chrono::steady_clock::now();
   try {
-    result.program = compile::compile(std::move(imported.graph), full_name, how);
+    result.program = compile_recorded(imported.graph, full_name, how);
   } catch (const compile::MissingSchedule& error) {
     throw CommandError(kExitFrozen, error.what());
   }

@@ -22,6 +22,7 @@ struct ModelOptions {
   std::string target = "host";
   std::string lock;            // lock file, or the folder of an artifact
   compile::Schedules records;  // used where the lock has none
+  compile::Offers offers;      // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";

@@ -70,6 +70,12 @@ std::vector<std::string> space_names() {
   return names;
 }
 
+std::vector<std::string> layout_names() {
+  std::vector<std::string> names = row_names(search::layout_proposers());
+  names.insert(names.end(), {"fixed", "row-major"});
+  return names;
+}
+
 void add_search_options(CLI::App& command, TuneOptions& o) {
   command.add_option("--space", o.space, "What may be tried")
       ->check(CLI::IsMember(space_names()))
@@ -77,6 +83,13 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
   command.add_option("--strategy", o.strategy, "Which of it to try next")
       ->check(CLI::IsMember(row_names(search::strategies())))
       ->capture_default_str();
+  command
+      .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
+      ->check(CLI::IsMember(layout_names()))
+      ->capture_default_str();
+  command.add_option("--layout-agent", o.layout_agent, "Trained before; with --layouts ppo")
+      ->check(CLI::ExistingFile)
+      ->type_name("FILE");
   command
       .add_option("--cost-model", o.cost_model,
                   fmt::format("{}, or a file with a trained model",
@@ -269,7 +282,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   s.tuner.most_growth = templates::most_growth(s.compile.accuracy);
   s.compile.threads = o.model.compile_threads;
   if (!o.model.lock.empty()) {
-    s.compile.schedules = compile::read_lock(o.model.lock);
+    compile::use_lock(s.compile, o.model.lock);
   }
   s.outputs = artifact::parse_outputs(o.emit);
   s.threads = protocol_of(o).threads;
@@ -282,6 +295,9 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.seed = o.seed;
   t.space = o.space;
   t.strategy = o.strategy;
+  s.layouts.proposer = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
+  s.compile.row_major = o.layouts == "row-major";
+  s.layouts.agent.agent = o.layout_agent;
   t.verify = find(kVerify, o.verify);
   t.trials = o.trials;
   t.round = o.round;
@@ -331,6 +347,8 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   add("--seed", o.seed, usual.seed);
   add("--space", o.space, usual.space);
   add("--strategy", o.strategy, usual.strategy);
+  add("--layouts", o.layouts, usual.layouts);
+  add("--layout-agent", o.layout_agent, usual.layout_agent);
   add("--cost-model", o.cost_model, usual.cost_model);
   add("--verify", o.verify, usual.verify);
   add("--objective", o.objective, usual.objective);

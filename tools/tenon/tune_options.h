@@ -26,6 +26,8 @@ struct TuneOptions {
   DbOptions db;
   std::string space = "joint";
   std::string strategy = "evolution";
+  std::string layouts = "evolution";
+  std::string layout_agent;  // file
   std::string cost_model = "xgb";
   std::string verify = "best";
   std::string objective = "sum";

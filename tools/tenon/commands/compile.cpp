@@ -28,12 +28,12 @@ struct CompileOptions {
 };
 
 // The best verified records of this target and number of threads.
-compile::Schedules recorded(const CompileOptions& options) {
+tune::BestRecords recorded(const CompileOptions& options) {
   task::Protocol protocol;
   protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
   const target::Target target = target::parse_target(options.model.target);
-  return tune::best_schedules(*open_db_to_read({options.db}), target,
-                              measure::measured_target(target), task::to_string(protocol));
+  return tune::best_records(*open_db_to_read({options.db}), target,
+                            measure::measured_target(target), task::to_string(protocol));
 }
 
 // How many kernels each origin gave: "template conv" 20, "lock" 3.
@@ -108,7 +108,9 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
 int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
   if (!options.db.empty()) {
-    options.model.records = recorded(options);
+    tune::BestRecords best = recorded(options);
+    options.model.records = std::move(best.schedules);
+    options.model.offers = std::move(best.offers);
   }
   const Compiled compiled = compile_model(options.model, options.name, console);
   const std::string folder =

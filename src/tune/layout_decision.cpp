@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/layout_decision.h"
+
+#include <algorithm>
+
+#include "graph/partition.h"
+#include "tune/records.h"
+
+namespace tenon::tune {
+namespace {
+
+constexpr int kTries = 3;  // a dear conversion changes the choice, which may need others
+
+bool is_conversion(const te::ComputeDag& dag) {
+  const te::Tensor& out = dag.outputs[0];
+  return graph::key_of(dag) == graph::key_of(compile::conversion_dag(out.dtype(), out.shape()));
+}
+
+// Conversions of the program that no offer tells the time of.
+void find_unknown(const artifact::Program& p, const compile::Offers& offers,
+                  std::vector<TaskToTune>& unknown) {
+  const auto target = std::make_shared<const target::Target>(p.target);
+  for (const artifact::Kernel& k : p.kernels) {
+    task::Task t = task_of(k, target);
+    if (!is_conversion(*t.dag) || offers.find(graph::key_of(*t.dag), t.edges) != nullptr) continue;
+    if (std::any_of(unknown.begin(), unknown.end(),
+                    [&](const TaskToTune& u) { return u.task.key == t.key; }))
+      continue;
+    schedule::Trace trace =
+        schedule::parse_trace(k.trace, schedule::State(t.dag, t.target), "schedule of " + k.name);
+    unknown.push_back({std::move(t), std::move(trace), k.origin});
+  }
+}
+
+}  // namespace
+
+std::vector<compile::Layouts> decide_layouts(compile::Offers offers,
+                                             const std::vector<CompileOffered>& compile,
+                                             const TunerOptions& tuner, measure::Measurer& measurer,
+                                             db::Database* db, const std::string& run,
+                                             const std::function<bool()>& stop) {
+  std::vector<compile::Layouts> chosen;
+  for (int t = 0; t < kTries; ++t) {
+    chosen.clear();
+    std::vector<TaskToTune> unknown;
+    for (const CompileOffered& c : compile) {
+      const artifact::Program p = c(offers);
+      chosen.push_back(p.layouts);
+      find_unknown(p, offers, unknown);
+    }
+    if (unknown.empty() || (stop && stop())) break;
+    TunerOptions once = tuner;
+    once.trials = static_cast<int64_t>(unknown.size());
+    ModelSpec spec;
+    spec.weights.assign(unknown.size(), 1);
+    TaskTuner defaults(unknown, {spec}, once, measurer, db, run, {});
+    while (!(stop && stop()) && defaults.step(stop)) {
+    }
+    for (size_t i = 0; i < unknown.size(); ++i) {
+      const TaskResult& r = defaults.results()[i];
+      const task::Task& task = unknown[i].task;
+      if (r.best_s > 0) offers.tasks[graph::key_of(*task.dag)].push_back({task.edges, r.best_s});
+    }
+  }
+  return chosen;
+}
+
+}  // namespace tenon::tune

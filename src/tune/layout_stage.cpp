@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/layout_stage.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "graph/partition.h"
+#include "support/check.h"
+#include "tune/events.h"
+
+namespace tenon::tune {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kGuessedFlops = 1e11;  // per second, of what was not measured yet
+
+// An operator whose layouts are searched.
+struct Operator {
+  TaskToTune given;
+  double weight = 0;  // calls, of all models
+  search::LayoutSpace space;
+  std::unique_ptr<search::LayoutProposer> proposer;
+  int tried = 0;
+  int since_better = 0;
+  double default_s = kNever, best_s = kNever;
+  bool done = false;
+
+  // What it costs now, less the more layouts of it were tried.
+  double hope() const {
+    const double s = std::isfinite(best_s) ? best_s : given.task.flops / kGuessedFlops;
+    return weight * s / (1 + tried);
+  }
+};
+
+}  // namespace
+
+struct LayoutStage::Impl {
+  TunerOptions tuner;
+  LayoutOptions options;
+  measure::Measurer& measurer;
+  db::Database* db;
+  std::string run;
+  Tell tell;
+  Rng rng;
+  std::vector<std::unique_ptr<Operator>> operators;
+  std::map<std::string, double> known;  // seconds by task
+  int64_t measured = 0;
+  compile::Offers offers;
+
+  Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
+       const TunerOptions& t, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
+       std::string r, Tell f)
+      : tuner(t),
+        options(o),
+        measurer(m),
+        db(d),
+        run(std::move(r)),
+        tell(std::move(f)),
+        rng(t.seed) {
+    tuner.trials = options.trials;
+    tuner.round = std::max<int64_t>(1, options.trials / std::max<int64_t>(1, options.rounds));
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      double weight = 0;
+      for (const ModelSpec& s : models) weight += s.weights[i];
+      add(tasks[i], weight);
+    }
+  }
+
+  void add(const TaskToTune& t, double weight) {
+    auto space = search::make_layout_space(*t.task.dag, *t.task.target);
+    if (!space) return;
+    auto o = std::make_unique<Operator>(
+        Operator{.given = t, .weight = weight, .space = std::move(*space), .proposer = nullptr});
+    search::LayoutProposerOptions agent = options.agent;
+    agent.seed = tuner.seed;
+    o->proposer = search::make_layout_proposer(options.proposer, o->space, agent);
+    operators.push_back(std::move(o));
+  }
+
+  Operator* most_hopeful() const {
+    Operator* best = nullptr;
+    for (const auto& o : operators) {
+      if (!o->done && (best == nullptr || o->hope() > best->hope())) best = o.get();
+    }
+    return best;
+  }
+
+  TaskToTune with_layout(const Operator& o, const search::LayoutSpace::Edges& edges) const {
+    const task::Task& t = o.given.task;
+    task::Task other = task::make_task(t.dag, edges, t.target);
+    if (other.key == t.key) return o.given;
+    const templates::Choice c = templates::choose(
+        schedule::State(t.dag, t.target),
+        {.fixed = edges, .borders = false, .given = {}, .accuracy = options.accuracy});
+    return {std::move(other), c.trace, fmt::format("template {}", c.name)};
+  }
+
+  // Rounds of a layout are its own business, what went wrong is everybody's.
+  void tell_faults(const std::string& json) const {
+    for (const char* kind : {R"("event":"wrong")", R"("event":"fault")"}) {
+      if (json.find(kind) != std::string::npos) tell(json);
+    }
+  }
+
+  // The best of its loops; infinity if none ran.
+  double tune_loops(const TaskToTune& t, const std::function<bool()>& stop) {
+    TaskTuner loops({t}, {{.weights = {1}}}, tuner, measurer, db, run,
+                    [this](const std::string& json) { tell_faults(json); });
+    while (!(stop && stop()) && loops.step(stop)) {
+    }
+    measured += loops.measured();
+    const double s = loops.results()[0].best_s;
+    return s > 0 ? s : kNever;
+  }
+
+  double seconds_of(const TaskToTune& t, const std::function<bool()>& stop) {
+    const auto it = known.find(t.task.key);
+    if (it != known.end()) return it->second;
+    const double s = tune_loops(t, stop);
+    known[t.task.key] = s;
+    if (std::isfinite(s)) {
+      offers.tasks[graph::key_of(*t.task.dag)].push_back({t.task.edges, s});
+    }
+    return s;
+  }
+
+  // The layouts that the network has now come first.
+  bool step(const std::function<bool()>& stop) {
+    Operator* o = most_hopeful();
+    if (o == nullptr) return false;
+    std::optional<search::LayoutSpace::Point> p;
+    if (o->tried > 0) {
+      p = o->proposer->propose(rng);
+      if (!p) {
+        o->done = true;
+        return true;
+      }
+    }
+    double s = kNever;
+    try {
+      s = try_one(*o, p, stop);
+    } catch (const InternalError& e) {
+      // A fault of ours costs this layout, not the night's work.
+      tell(fault_event(o->given.task.key, e.what()));
+    }
+    if (stop && stop()) return true;  // perhaps cut short: no reward
+    if (p) o->proposer->reward(*p, s);
+    ++o->tried;
+    o->since_better = s < o->best_s ? 0 : o->since_better + 1;
+    o->best_s = std::min(o->best_s, s);
+    o->done = o->since_better >= options.patience;
+    return true;
+  }
+
+  double try_one(Operator& o, const std::optional<search::LayoutSpace::Point>& p,
+                 const std::function<bool()>& stop) {
+    search::LayoutSpace::Edges edges = o.given.task.edges;
+    if (p) {
+      auto asked = o.space.edges(*p);
+      if (!asked) return kNever;
+      edges = std::move(asked.value());
+    }
+    const TaskToTune t = with_layout(o, edges);
+    const double s = seconds_of(t, stop);
+    if (!p) o.default_s = s;
+    tell(layout_event({.task = o.given.task.key,
+                       .label = o.given.task.label,
+                       .point = p ? o.space.text(*p) : "as it was",
+                       .edges = task::edges_text(edges),
+                       .seconds = s,
+                       .default_s = o.default_s,
+                       .best_s = std::min(s, o.best_s),
+                       .tried = o.tried + 1}));
+    return s;
+  }
+};
+
+LayoutStage::LayoutStage(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
+                         const TunerOptions& tuner, const LayoutOptions& options,
+                         measure::Measurer& measurer, db::Database* db, const std::string& run,
+                         Tell tell)
+    : impl_(std::make_unique<Impl>(
+          tasks, models, tuner, options, measurer, db, run,
+          tell ? std::move(tell) : [](const std::string&) {})) {}
+LayoutStage::~LayoutStage() = default;
+
+bool LayoutStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+const compile::Offers& LayoutStage::offers() const { return impl_->offers; }
+int64_t LayoutStage::measured() const { return impl_->measured; }
+
+}  // namespace tenon::tune

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The joint stage of Xu et al., "ALT": layouts and loops together. A proposer gives a layout of an operator's edges, the
+// loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
+// time found rewards the layout. What comes out are offers; which of them a network takes is compile::choose_layouts'.
+//
+//   LayoutStage stage(tasks, specs, tuner_options, options, measurer, db, run, tell);
+//   while (stage.step(stop)) {}
+//   compile_options.offers = stage.offers();
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compile/layout_choice.h"
+#include "search/layout_proposer.h"
+#include "tune/tuner.h"
+
+namespace tenon::tune {
+
+struct LayoutOptions {
+  std::string proposer = "evolution";  // a row of search::layout_proposers(); empty: no stage
+  search::LayoutProposerOptions agent;
+  double share = 0.35;  // of the budget, and of the trials
+  int64_t trials = 24;  // of every layout's loops
+  int64_t rounds = 2;   // that these are measured in
+  int patience = 10;    // layouts without a better one after which an operator is left alone
+  templates::Accuracy accuracy = templates::Accuracy::kDefault;
+  bool on() const { return !proposer.empty(); }
+};
+
+class LayoutStage {
+ public:
+  LayoutStage(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
+              const TunerOptions& tuner, const LayoutOptions& options, measure::Measurer& measurer,
+              db::Database* db, const std::string& run, Tell tell);
+  ~LayoutStage();
+  LayoutStage(const LayoutStage&) = delete;
+  LayoutStage& operator=(const LayoutStage&) = delete;
+
+  // One layout of one operator, the one first where most is to be gained; false: nothing is left to try.
+  bool step(const std::function<bool()>& stop);
+
+  const compile::Offers& offers() const;
+  int64_t measured() const;  // in this run, with its earlier parts
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tenon::tune
