@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/build.h"
+#include "ir/visit.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -199,6 +200,44 @@ FactMap all_facts(const te::ComputeDag& dag) {
     known[op->output.get()] = op_facts(*op, known);
   }
   return known;
+}
+
+namespace {
+
+bool tests_values(const te::ComputeOp& op) {
+  bool found = false;
+  ir::visit(op.body, [&](const ir::Expr& e) {
+    const auto* compare = e.as<ir::Binary>();
+    const auto* cast = e.as<ir::Cast>();
+    const auto* call = e.as<ir::Call>();
+    const bool sharp =
+        (compare != nullptr && ir::is_comparison(compare->op)) ||
+        (cast != nullptr && cast->value.dtype().is_float() && !e.dtype().is_float()) ||
+        (call != nullptr &&
+         (call->fn == ir::Intrinsic::kFloor || call->fn == ir::Intrinsic::kCeil ||
+          call->fn == ir::Intrinsic::kRound));
+    found = found || (sharp && ir::has_load(e));
+  });
+  return found;
+}
+
+}  // namespace
+
+bool is_tested(const te::ComputeDag& dag, const te::Tensor& t) {
+  std::vector<const te::Tensor*> behind{&t};
+  for (const te::OpRef& op : dag.ops) {
+    bool reads = false;
+    ir::visit(op->body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      reads = reads || (l != nullptr && std::any_of(behind.begin(), behind.end(), [&](auto* b) {
+                          return l->buffer.same_as(*b);
+                        }));
+    });
+    if (!reads) continue;
+    if (tests_values(*op)) return true;
+    behind.push_back(&op->output);
+  }
+  return false;
 }
 
 }  // namespace tenon::fuzz

@@ -29,4 +29,7 @@ Facts input_facts(ir::DType t);
 Facts op_facts(const te::ComputeOp& op, const FactMap& known);
 FactMap all_facts(const te::ComputeDag& dag);
 
+// An op behind `t` compares its values or makes whole numbers of them: the least rounding may decide.
+bool is_tested(const te::ComputeDag& dag, const te::Tensor& t);
+
 }  // namespace tenon::fuzz

@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "fuzz/facts.h"
 #include "fuzz/trace_drawer.h"
 #include "ir/print.h"
 
 namespace tenon::fuzz {
 
+using schedule::AlgorithmRow;
 using schedule::LoopRef;
 using schedule::Stage;
 using schedule::StageId;
@@ -84,6 +88,19 @@ int64_t TraceDrawer::factor(int64_t extent) {
   return rng.pick(fits);
 }
 
+std::vector<AlgorithmRow> TraceDrawer::algorithms_for(StageRef s) const {
+  const auto all = schedule::algorithms();
+  std::vector<AlgorithmRow> out(all.begin(), all.end());
+  const te::ComputeDag& dag = state().dag();
+  const auto op = std::find_if(dag.ops.begin(), dag.ops.end(), [&](const te::OpRef& o) {
+    return state().has(s) && o->name() == stage(s).name;
+  });
+  if (op == dag.ops.end() || !is_tested(dag, (*op)->output)) return out;
+  std::erase_if(
+      out, [](const AlgorithmRow& r) { return r.algorithm == schedule::Algorithm::kWinograd4; });
+  return out;
+}
+
 ir::Scope TraceDrawer::scope() {
   const double u = rng.unit();
   return u < 0.45   ? ir::Scope::kLocal
@@ -128,7 +145,8 @@ struct Nonsense {
   void operator()(ir::ThreadTag& v) { v = static_cast<ir::ThreadTag>(rng.between(0, 7)); }
   void operator()(schedule::Dot& v) { v = static_cast<schedule::Dot>(rng.between(0, 4)); }
   void operator()(schedule::Algorithm& v) {
-    v = static_cast<schedule::Algorithm>(rng.between(0, 1));
+    v = static_cast<schedule::Algorithm>(
+        rng.between(0, static_cast<int64_t>(schedule::algorithms().size()) - 1));
   }
   template <class T>
   void operator()(std::vector<T>& v) {

@@ -146,9 +146,8 @@ Step draw_tensorize(TraceDrawer& d) {
 }
 
 Step draw_variant(TraceDrawer& d) {
-  const auto& rows = algorithms();
-  return Variant{d.loop_stage(),
-                 d.rng.pick(std::vector<AlgorithmRow>(rows.begin(), rows.end())).algorithm};
+  const StageRef s = d.loop_stage();
+  return Variant{s, d.rng.pick(d.algorithms_for(s)).algorithm};
 }
 
 int64_t any_dim(TraceDrawer& d, StageRef s) {

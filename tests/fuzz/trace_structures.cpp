@@ -431,7 +431,7 @@ void any_layout(TraceDrawer& d) {
 void other_algorithm(TraceDrawer& d) {
   std::vector<Step> steps;
   for (const StageId id : d.state().order()) {
-    for (const AlgorithmRow& row : algorithms()) {
+    for (const AlgorithmRow& row : d.algorithms_for({id})) {
       const Variant v{{id}, row.algorithm};
       if (v.check(d.state())) steps.emplace_back(v);
     }
