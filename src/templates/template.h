@@ -26,10 +26,11 @@ enum class Accuracy : uint8_t {
 };
 double most_growth(Accuracy a);
 
-// A knob that asks for an algorithm instead of the one that is estimated to be best: 1 the direct one, 2 and 3 Winograd's
-// with tiles of 2 and 4. Templates that have no such choice do not look at it.
+// A knob that asks for an algorithm instead of the one that is estimated to be best: 1 the direct one, from 2 on those of
+// schedule::algorithms(). Templates that have no such choice do not look at it.
 inline constexpr std::string_view kAlgorithmKnob = "algorithm";
-inline constexpr int64_t kAlgorithms = 3;
+inline constexpr int64_t kFirstAlgorithm = 2;
+inline constexpr int64_t kAlgorithms = 4;
 
 struct Edges {
   // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.

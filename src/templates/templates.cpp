@@ -11,6 +11,8 @@ namespace {
 constexpr Template kTemplates[] = {
     {"winograd", "convolution of 3 taps with fewer multiplications, tiles transformed",
      plan_winograd},
+    {"strassen", "large matrix product with constant weights, seven products of quarters",
+     plan_strassen},
     {"conv", "direct convolution on blocked channels, register tile of positions x channels",
      plan_conv},
     {"depthwise", "depthwise convolution, kernel held in registers", plan_depthwise},

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "schedule/primitives/variant.h"
+#include "templates/algorithm_choice.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
@@ -63,15 +64,6 @@ std::optional<Conv> match(const schedule::State& initial) {
 
 // ---- direct, or which tile -------------------------------------------------------------------------------------------
 
-// In flops of one core. Weights come from memory, which cores share; loading hides behind computing in part.
-double overlapped(double flops, double bytes, int cores) {
-  constexpr double kFlopsPerByte = 3.5;  // of one core, while one byte arrives
-  constexpr double kMoreCores = 0.36;    // what each further core adds to the bandwidth
-  const double compute = flops / cores;
-  const double memory = bytes * kFlopsPerByte / (1 + kMoreCores * std::min(cores - 1, 7));
-  return std::max(compute, memory) + 0.3 * std::min(compute, memory);
-}
-
 struct Work {
   double channels = 1;  // pairs of input and output channels, with the taps of the other dimensions
   double outside = 1;   // positions of the other dimensions, and images
@@ -117,25 +109,13 @@ double winograd_cost(const Conv& c, Algorithm a, int cores) {
          kPerElement * points * tiles * both / cores;
 }
 
-// Nothing: the direct algorithm is about as fast.
-std::optional<Algorithm> choose_algorithm(const Conv& c, const Edges& edges, int cores) {
+std::optional<Algorithm> choose(const Conv& c, const Edges& edges, int cores) {
   constexpr double kWorthIt = 0.9;
-  if (const auto it = edges.given.find(std::string(kAlgorithmKnob)); it != edges.given.end()) {
-    if (it->second < 2) return std::nullopt;
-    const Algorithm asked = it->second == 2 ? Algorithm::kWinograd2 : Algorithm::kWinograd4;
-    const bool allowed = schedule::row_of(asked).growth <= most_growth(edges.accuracy);
-    return allowed ? std::optional(asked) : std::nullopt;
-  }
-  std::optional<Algorithm> best;
-  double least = kWorthIt * direct_cost(c, cores);
-  for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
-    if (row.growth > most_growth(edges.accuracy)) continue;
-    const double cost = winograd_cost(c, row.algorithm, cores);
-    if (cost >= least) continue;
-    least = cost;
-    best = row.algorithm;
-  }
-  return best;
+  return choose_algorithm(edges, direct_cost(c, cores), kWorthIt,
+                          [&](Algorithm a) -> std::optional<double> {
+                            if (!schedule::is_winograd(a)) return std::nullopt;
+                            return winograd_cost(c, a, cores);
+                          });
 }
 
 // ---- the program -----------------------------------------------------------------------------------------------------
@@ -345,12 +325,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-double most_growth(Accuracy a) { return a == Accuracy::kStrict ? 4 : 1e9; }
-
 std::optional<Plan> plan_winograd(const schedule::State& initial, const Edges& edges) {
   const auto c = match(initial);
   if (!c) return std::nullopt;
-  const auto algorithm = choose_algorithm(*c, edges, initial.target().cores);
+  const auto algorithm = choose(*c, edges, initial.target().cores);
   if (!algorithm) return std::nullopt;
   return Writer(*c, *algorithm, initial, edges).run();
 }

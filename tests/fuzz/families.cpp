@@ -113,7 +113,7 @@ void draw_conv1d(Growth& g) { draw_conv_of(g, 1); }
 void draw_conv2d(Growth& g) { draw_conv_of(g, 2); }
 void draw_conv3d(Growth& g) { draw_conv_of(g, 3); }
 
-// Constant filters of three taps side by side: what other algorithms take.
+// Constant weights: what other algorithms take. Filters of three taps side by side,
 void draw_filter(Growth& g) {
   const auto rank = static_cast<size_t>(g.rng.between(1, 3));
   const Tensor x =
@@ -127,6 +127,26 @@ void draw_filter(Growth& g) {
     p.pad_after.push_back(g.rng.between(dims.back() > x.shape()[2 + d] ? 1 : 0, 2));
   }
   conv(g.b, g.name("filter"), x, g.b.constant(g.name("w"), ir::kF32, dims), p);
+}
+
+// and matrices, also of pointwise convolutions.
+void draw_dense(Growth& g) {
+  const Tensor x = g.operand(2, 4, [](const Tensor& t) { return t.dtype() == ir::kF32; });
+  if (x.dtype() != ir::kF32) return;
+  const int64_t n = g.extent(11);
+  if (x.rank() > 2 && g.rng.chance(0.4)) {
+    std::vector<int64_t> dims(x.rank(), 1);
+    dims[0] = n;
+    dims[1] = x.shape()[1];
+    te::ConvParams p;
+    p.stride.assign(x.rank() - 2, g.rng.between(1, 2));
+    conv(g.b, g.name("dense"), x, g.b.constant(g.name("w"), ir::kF32, dims), p);
+    return;
+  }
+  const bool trans = g.rng.chance(0.5);
+  const int64_t k = x.shape().back();
+  const auto dims = trans ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n};
+  batch_matmul(g.b, g.name("dense"), x, g.b.constant(g.name("w"), ir::kF32, dims), false, trans);
 }
 
 void draw_depthwise(Growth& g) {
@@ -396,6 +416,7 @@ constexpr Family kFamilies[] = {
     {"conv2d", 12, true, draw_conv2d},
     {"conv3d", 2, true, draw_conv3d},
     {"filter", 6, true, draw_filter},
+    {"dense", 6, true, draw_dense},
     {"depthwise", 4, true, draw_depthwise},
     {"conv_transpose", 5, true, draw_conv_transpose},
     {"capsule", 2, true, draw_capsule},

@@ -307,6 +307,25 @@ std::vector<AppliedCase> applied_cases() {
       {kFilters, "variant D winograd4", "layout_split U 2 [2, 2]"},
       {kFilters, "variant D winograd2", "layout_fuse D.v 0 2"},
 
+      {kProducts, "", "variant C strassen"},
+      {kProducts, "", "variant D strassen"},
+      {kProducts, "", "variant E strassen"},
+      {kMatmul, "", "variant C strassen"},
+      {kProducts, "variant C strassen", "variant D strassen"},
+      {kProducts, "variant C strassen", "compute_inline C.v"},
+      {kProducts, "variant D strassen", "compute_inline D.y"},
+      {kProducts, "variant C strassen", "layout_reorder W [0, 2, 1]"},
+      {kProducts, "variant E strassen", "layout_split E.m 2 [2, 2]"},
+      {kProducts, "variant D strassen", "cache_write D.m global"},
+      {kProducts,
+       "variant E strassen\ncompute_inline E.y\nsplit E j [4]\nsplit E i [2]\nreorder E [j.1, i.1, "
+       "j.0, i.0]",
+       "compute_at E.m E j.1"},
+      {kProducts,
+       "variant C strassen\ncompute_inline C.y\nlayout_fuse C 0 2\nsplit C b_i [8]\nsplit C b_i.1 "
+       "[4]\nreorder C [b_i.1.0, j, b_i.1.1, b_i.0]\ncompute_at C.m C j",
+       "compute_at C.v C b_i.1.0"},
+
       // A register tile, step by step.
       {kMatmul, kTile, "vectorize D j"},
       {kMatmul, kTile + "vectorize D j\n", "parallel D i.0"},

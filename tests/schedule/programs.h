@@ -32,7 +32,6 @@ Z[k: 4, x: 5] = Y[k, x] + 0.5
 output Z
 )";
 
-// One element out of two reductions.
 // Filters of three taps along one dimension, and along the last two of three.
 inline constexpr const char* kFilters = R"(
 input X: f32[2, 3, 9]
@@ -44,6 +43,23 @@ D[n: 1, k: 3, z: 3, y: 4, x: 5] = sum(c: 2, q: 2, r: 3, s: 3) Z[n, c, z + q, y +
 output C
 output D
 )";
+
+// Products of odd extents: weights either way round, rows that are two axes, and a pointwise convolution with stride 2.
+inline constexpr const char* kProducts = R"(
+input X: f32[3, 5, 7]
+input Z: f32[2, 5, 7, 5]
+const W: f32[9, 7]
+const U: f32[4, 5, 1, 1]
+const V: f32[5, 8]
+C[b: 3, i: 5, j: 9] = sum(k: 7) X[b, i, k] * W[j, k]
+D[n: 2, k: 4, y: 4, x: 3] = sum(c: 5, r: 1, s: 1) Z[n, c, y*2 + r, x*2 + s] * U[k, c, r, s]
+E[j: 8, i: 3] = sum(k: 5) V[k, j] * X[i, k, 0]
+output C
+output D
+output E
+)";
+
+// One element out of two reductions.
 inline constexpr const char* kNorm = R"(
 input A: f32[3, 17]
 R[i: 3] = sum(k: 17) A[i, k] * A[i, k]

@@ -293,6 +293,17 @@ std::vector<RefusedCase> refused_steps() {
        "D already has loop steps; layout steps and cache_write come before them"},
       {kFilters, "layout_reorder W [1, 0, 2]", "variant C winograd4", kBadVariant,
        "C cannot be computed by winograd4"},
+      {kMatmul, "", "variant D strassen", kBadVariant, "D cannot be computed by strassen"},
+      {kConv, "", "variant Y strassen", kBadVariant, "Y cannot be computed by strassen"},
+      {kNorm, "", "variant R strassen", kBadVariant, "R cannot be computed by strassen"},
+      {kOnes, "", "variant C strassen", kBadVariant, "C cannot be computed by strassen"},
+      {kBytes, "", "variant C strassen", kBadVariant, "C cannot be computed by strassen"},
+      {kProducts, "variant C strassen", "variant C strassen", kBadVariant,
+       "C cannot be computed by strassen"},
+      {kProducts, "layout_reorder U [1, 0, 2, 3]", "variant D strassen", kBadVariant,
+       "D cannot be computed by strassen"},
+      {kProducts, "split C i [2]", "variant C strassen", kLoopsTransformed,
+       "C already has loop steps; layout steps and cache_write come before them"},
 
       // Layouts.
       {kMatmul, "", "layout_split %9 0 [2, 2]", kNoSuchStage, "there is no stage 9"},

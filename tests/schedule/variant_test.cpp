@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of random parameters by every algorithm, against the definition.
+// Convolutions and products of random parameters by every algorithm, against the definition.
 #include "schedule/primitives/variant.h"
 
 #include <fmt/format.h>
@@ -44,24 +44,81 @@ Drawn random_conv(Rng& rng) {
   return out;
 }
 
-// Random floats; the largest error relative to the largest value.
-double error_of(const State& s, Rng& rng) {
+// A dense layer, batched or not, weights either way round, or a pointwise convolution; tails everywhere.
+std::shared_ptr<const te::ComputeDag> random_product(Rng& rng) {
+  te::Builder b;
+  const int64_t k = rng.between(2, 9), columns = rng.between(2, 9);
+  te::Tensor y;
+  if (rng.chance(0.5)) {
+    const auto rank = static_cast<size_t>(rng.between(1, 3));
+    std::vector<int64_t> x{rng.between(1, 2), k}, w{columns, k};
+    te::ConvParams p;
+    for (size_t d = 0; d < rank; ++d) {
+      x.push_back(rng.between(3, 5));
+      w.push_back(1);
+      p.stride.push_back(rng.chance(0.7) ? 1 : 2);
+      p.pad_before.push_back(rng.chance(0.8) ? 0 : 1);
+      p.pad_after.push_back(p.pad_before.back());
+      p.dilation.push_back(1);
+    }
+    y = te::conv(b, "C", b.input("X", ir::kF32, x), b.constant("W", ir::kF32, w), p);
+  } else {
+    std::vector<int64_t> x;
+    if (rng.chance(0.4)) x.push_back(rng.between(1, 3));
+    x.insert(x.end(), {rng.between(2, 9), k});
+    const bool transposed = rng.chance(0.5);
+    const auto w = transposed ? b.constant("W", ir::kF32, {columns, k})
+                              : b.constant("W", ir::kF32, {k, columns});
+    y = te::batch_matmul(b, "C", b.input("X", ir::kF32, x), w, false, transposed);
+  }
+  b.output(rng.chance(0.5) ? te::relu(b, "R", y) : y);
+  return std::make_shared<const te::ComputeDag>(b.finish());
+}
+
+std::vector<ir::Array> random_floats(const te::ComputeDag& dag, Rng& rng) {
   std::vector<ir::Array> inputs;
-  for (const te::Input& in : s.dag().inputs) {
+  for (const te::Input& in : dag.inputs) {
     ir::Array a(in.tensor.dtype(), in.tensor.shape());
     for (int64_t i = 0; i < a.elements(); ++i) a.set_double(i, 2 * rng.unit() - 1);
     inputs.push_back(std::move(a));
   }
+  return inputs;
+}
+
+ir::Array run(const State& s, const std::vector<ir::Array>& inputs) {
   const auto f = lower::lower(s);
   EXPECT_TRUE(f) << render_illegal(s, f.illegal());
-  const auto got = lower::interpret(s, *f, inputs);
+  return lower::interpret(s, *f, inputs)[0];
+}
+
+// Random floats; the largest error relative to the largest value.
+double error_of(const State& s, Rng& rng) {
+  const auto inputs = random_floats(s.dag(), rng);
+  const ir::Array got = run(s, inputs);
   const auto want = te::evaluate(s.dag(), inputs);
   double largest = 0, error = 0;
   for (int64_t i = 0; i < want[0].elements(); ++i) {
     largest = std::max(largest, std::abs(want[0].get_double(i)));
-    error = std::max(error, std::abs(want[0].get_double(i) - got[0].get_double(i)));
+    error = std::max(error, std::abs(want[0].get_double(i) - got.get_double(i)));
   }
   return largest > 0 ? error / largest : error;
+}
+
+// The largest error of a product of two matrices against its value in double.
+double rounding_of(const State& s, const std::vector<ir::Array>& inputs) {
+  const ir::Array got = run(s, inputs);
+  const int64_t rows = inputs[0].shape()[0], steps = inputs[0].shape()[1];
+  const int64_t columns = inputs[1].shape()[1];
+  double error = 0;
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (int64_t k = 0; k < steps; ++k)
+        sum += inputs[0].get_double(i * steps + k) * inputs[1].get_double(k * columns + j);
+      error = std::max(error, std::abs(sum - got.get_double(i * columns + j)));
+    }
+  }
+  return error;
 }
 
 TEST(Variant, RandomConvolutionsStayWithinTheStatedError) {
@@ -73,6 +130,7 @@ TEST(Variant, RandomConvolutionsStayWithinTheStatedError) {
     const Drawn drawn = random_conv(rng);
     const State initial(drawn.dag, std::make_shared<const target::Target>(target::host_target()));
     for (const AlgorithmRow& row : algorithms()) {
+      if (!is_winograd(row.algorithm)) continue;
       SCOPED_TRACE(fmt::format("{} {}\n{}", i, row.name, te::to_text(*drawn.dag)));
       const Step step = Variant{{initial.find("C")}, row.algorithm};
       EXPECT_EQ(bool(check(step, initial)), drawn.eligible);
@@ -106,8 +164,78 @@ TEST(Variant, TilesOfTwoAreExactOnWholeNumbers) {
   }
 }
 
+State initial_of(const std::shared_ptr<const te::ComputeDag>& dag) {
+  return State(dag, std::make_shared<const target::Target>(target::host_target()));
+}
+
+TEST(Variant, RandomProductsStayWithinTheStatedError) {
+  const uint64_t seed = 1969;
+  const AlgorithmRow& row = row_of(Algorithm::kStrassen);
+  for (uint64_t i = 0; i < 200; ++i) {
+    Rng rng(seed + i);
+    const auto dag = random_product(rng);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed + i, te::to_text(*dag)));
+    const State initial = initial_of(dag);
+    const auto s = replay(initial, {Step(Variant{{initial.find("C")}, row.algorithm})});
+    ASSERT_TRUE(s) << render_illegal(initial, s.illegal());
+    EXPECT_EQ(s->growth(), row.growth);
+    EXPECT_LE(error_of(*s, rng), row.growth * te::tolerance(*dag));
+  }
+}
+
+// Sums of small whole numbers are not rounded.
+TEST(Variant, QuartersAreExactOnWholeNumbers) {
+  for (uint64_t i = 0; i < 60; ++i) {
+    Rng rng(354 + i);
+    const auto dag = random_product(rng);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", 354 + i, te::to_text(*dag)));
+    const State initial = initial_of(dag);
+    const auto s = replay(initial, {Step(Variant{{initial.find("C")}, Algorithm::kStrassen})});
+    ASSERT_TRUE(s);
+    const auto inputs = fuzz::random_inputs(*dag, rng);
+    const auto f = lower::lower(*s);
+    ASSERT_TRUE(f);
+    EXPECT_EQ(fuzz::compare(te::evaluate(*dag, inputs), lower::interpret(*s, *f, inputs), *dag),
+              "");
+  }
+}
+
+// The error of a long sum, against its value in double: what strict accuracy allows is 4 times the definition's.
+TEST(Variant, LongSumsByQuartersRoundAboutAsWell) {
+  const te::ComputeDag dag = te::parse(
+      "input X: f32[24, 768]\nconst W: f32[768, 24]\n"
+      "C[i: 24, j: 24] = sum(k: 768) X[i, k] * W[k, j]\noutput C\n");
+  const State initial = initial_of(std::make_shared<const te::ComputeDag>(dag));
+  const auto s = replay(initial, {Step(Variant{{initial.find("C")}, Algorithm::kStrassen})});
+  ASSERT_TRUE(s);
+  double worst = 0;
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    Rng rng(seed);
+    const auto inputs = random_floats(dag, rng);
+    const double direct = rounding_of(initial, inputs), quarters = rounding_of(*s, inputs);
+    worst = std::max(worst, quarters / direct);
+  }
+  EXPECT_LE(worst, row_of(Algorithm::kStrassen).growth);
+}
+
+TEST(Variant, MatricesMultiply) {
+  const StrassenMatrices& m = strassen_matrices();
+  // Unit quarters: the whole bilinear map.
+  for (size_t a = 0; a < 4; ++a) {
+    for (size_t w = 0; w < 4; ++w) {
+      for (size_t c = 0; c < 4; ++c) {
+        double sum = 0;
+        for (size_t p = 0; p < m.a.size(); ++p) sum += m.c[c][p] * m.a[p][a] * m.w[p][w];
+        const bool meet = a % 2 == w / 2 && c / 2 == a / 2 && c % 2 == w % 2;
+        EXPECT_EQ(sum, meet ? 1 : 0) << a << " " << w << " " << c;
+      }
+    }
+  }
+}
+
 TEST(Variant, MatricesFilter) {
   for (const AlgorithmRow& row : algorithms()) {
+    if (!is_winograd(row.algorithm)) continue;
     const WinogradMatrices& m = winograd_matrices(row.algorithm);
     const size_t points = m.b.size();
     ASSERT_EQ(points, static_cast<size_t>(row.tile) + 2);

@@ -62,9 +62,10 @@ std::string LayoutFuzz::run_one(backend::llvm_cpu::Compiler* compiler) {
 // By another algorithm where there is one, and by the definition otherwise.
 std::string LayoutFuzz::check_variant(backend::llvm_cpu::Compiler* compiler) {
   schedule::State s(task_.dag, task_.target);
+  const auto all = schedule::algorithms();
   const schedule::Variant step{
       {s.find("Y")},
-      rng_.pick(std::vector{schedule::Algorithm::kWinograd2, schedule::Algorithm::kWinograd4})};
+      rng_.pick(std::vector<schedule::AlgorithmRow>(all.begin(), all.end())).algorithm};
   const bool fits = bool(step.check(s));
   if (fits) step.apply(s);
   const std::string what = fits ? "variant" : "definition";

@@ -1,61 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/primitives/variant.h"
 
-#include <cmath>
-#include <functional>
-
-#include "arith/linear.h"
-#include "ir/build.h"
-#include "ir/visit.h"
 #include "schedule/rules.h"
+#include "schedule/strassen.h"
+#include "schedule/winograd.h"
 #include "te/limits.h"
 
 namespace tenon::schedule {
 namespace {
-
-using ir::Expr;
-using te::Axis;
-
-// n k o.. p.. = sum over c, taps.. of x[n, c, o's.., p + tap..] * w[k, c, taps of o.., taps of p..]
-struct Conv {
-  const ir::Load* x = nullptr;
-  const ir::Load* w = nullptr;
-  size_t others = 0;  // dimensions o: any index
-  size_t dims = 0;    // dimensions p: 1 or 2 at the end, of 3 taps side by side
-};
-
-// Position and tap each count once, and nothing else.
-bool slides(const Expr& index, const Axis& at, const Axis& tap) {
-  const arith::Linear l = arith::to_linear(index);
-  return tap.extent == kWinogradTaps && l.terms.size() == 2 && l.constant == 0 &&
-         l.coefficient(at.var.node()) == 1 && l.coefficient(tap.var.node()) == 1;
-}
-
-std::optional<Conv> match(const te::ComputeOp& op) {
-  const auto* product = op.body.as<ir::Binary>();
-  if (op.combiner != ir::BinaryOp::kAdd || product == nullptr ||
-      product->op != ir::BinaryOp::kMul || op.output.dtype() != ir::kF32)
-    return std::nullopt;
-  const size_t n = op.axes.size();
-  if (n < 3 || op.reduce_axes.size() != n - 1) return std::nullopt;
-  Conv c{product->a.as<ir::Load>(), product->b.as<ir::Load>(), 0, 0};
-  if (c.x == nullptr || c.w == nullptr) return std::nullopt;
-  if (c.w->indices.size() != n || !c.w->indices[0].same_as(op.axes[1].var)) std::swap(c.x, c.w);
-  if (c.x->indices.size() != n || c.w->indices.size() != n) return std::nullopt;
-  if (!c.w->indices[0].same_as(op.axes[1].var) || !c.x->indices[0].same_as(op.axes[0].var))
-    return std::nullopt;
-  for (size_t d = 1; d < n; ++d) {
-    if (!c.w->indices[d].same_as(op.reduce_axes[d - 1].var)) return std::nullopt;
-  }
-  if (!c.x->indices[1].same_as(op.reduce_axes[0].var)) return std::nullopt;
-  while (c.dims < 2 && c.dims < n - 2) {
-    const size_t d = n - 1 - c.dims;
-    if (!slides(c.x->indices[d], op.axes[d], op.reduce_axes[d - 1])) break;
-    ++c.dims;
-  }
-  c.others = n - 2 - c.dims;
-  return c.dims > 0 ? std::optional(c) : std::nullopt;
-}
 
 bool untouched(const State& s, StageId id) {
   const Stage& st = s.stage(id);
@@ -66,270 +18,22 @@ bool untouched(const State& s, StageId id) {
   return true;
 }
 
-// Axes with fresh variables, in the order of the new tensor's dimensions.
-struct Shape {
-  std::vector<Axis> axes;
-  std::vector<Expr> vars() const {
-    std::vector<Expr> out;
-    for (const Axis& a : axes) out.push_back(a.var);
-    return out;
-  }
-  Expr add(const std::string& name, int64_t extent) {
-    axes.push_back({ir::Var(name), extent});
-    return axes.back().var;
-  }
+struct Found {
+  Operands operands;
+  double elements = 0;  // of the largest new tensor
 };
 
-// One row of a matrix times terms, what is added first; zeros are left out, so that nothing is read for them.
-Expr combination(const std::vector<double>& row, const std::function<Expr(size_t)>& term) {
-  Expr sum;
-  for (const bool negative : {false, true}) {
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (row[i] == 0 || (row[i] < 0) != negative) continue;
-      Expr t = term(i);
-      if (std::abs(row[i]) != 1) t = t * ir::make_float(ir::kF32, std::abs(row[i]));
-      sum = !sum.defined() ? t : negative ? sum - t : sum + t;
-    }
+// Nothing if the stage is not of the form that the algorithm computes.
+std::optional<Found> find_form(const State& s, const te::ComputeOp& op, Algorithm algorithm) {
+  if (is_winograd(algorithm)) {
+    const auto taps = find_taps(op);
+    if (!taps) return std::nullopt;
+    return Found{*taps, winograd_elements(op, *taps, algorithm)};
   }
-  return sum;
+  const auto product = find_product(s, op);
+  if (!product) return std::nullopt;
+  return Found{*product, strassen_elements(op, *product)};
 }
-
-// The combination of row `which`: one of them remains when that loop is unrolled.
-Expr choose_row(const Matrix& rows, const Expr& which, const std::function<Expr(size_t)>& term) {
-  Expr e = combination(rows.back(), term);
-  for (size_t r = rows.size() - 1; r-- > 0;) {
-    e = ir::select(ir::eq(which, ir::make_int(ir::kI64, static_cast<int64_t>(r))),
-                   combination(rows[r], term), e);
-  }
-  return e;
-}
-
-class Rewrite {
- public:
-  Rewrite(State& s, StageId stage, Algorithm algorithm)
-      : s_(s),
-        id_(stage),
-        op_(s.stage(stage).op),
-        c_(*match(*op_)),
-        m_(winograd_matrices(algorithm)),
-        tile_(row_of(algorithm).tile),
-        points_(tile_ + kWinogradTaps - 1),
-        algorithm_(algorithm) {
-    for (size_t d = 2 + c_.others; d < op_->axes.size(); ++d) {
-      tiles_.push_back((op_->axes[d].extent + tile_ - 1) / tile_);
-    }
-  }
-
-  int64_t all_tiles() const { return c_.dims == 2 ? tiles_[0] * tiles_[1] : tiles_[0]; }
-  int64_t all_points() const { return c_.dims == 2 ? points_ * points_ : points_; }
-  // Of the transformed input and of the products: the largest of the new tensors.
-  double elements() const {
-    const auto& x = c_.x->buffer.shape();
-    double in = static_cast<double>(all_points() * all_tiles()) * static_cast<double>(x[0] * x[1]);
-    double out = static_cast<double>(all_points() * all_tiles()) *
-                 static_cast<double>(op_->axes[0].extent * op_->axes[1].extent);
-    for (size_t d = 0; d < c_.others; ++d) {
-      in *= static_cast<double>(x[2 + d]);
-      out *= static_cast<double>(op_->axes[2 + d].extent);
-    }
-    return std::max(in, out);
-  }
-
-  void run() {
-    const ir::Buffer w = turn_weights();
-    const ir::Buffer v = transform_input();
-    const ir::Buffer m = multiply(v, w);
-    read_tiles(transform_output(m));
-  }
-
- private:
-  std::string name(const char* part) const { return op_->name() + "." + part; }
-  Expr number(int64_t v) const { return ir::make_int(ir::kI64, v); }
-
-  ir::Buffer turn_weights() {
-    Stage& w = s_.edit(s_.owner(c_.w->buffer));
-    w.transform = std::make_shared<const WeightTransform>(algorithm_, c_.dims);
-    w.buffer = ir::Buffer::make(w.name, w.buffer.dtype(), w.transform->shape(w.buffer.shape()));
-    w.layout = layout::Layout(w.buffer.shape());
-    return w.buffer;
-  }
-
-  ir::Buffer add(const char* part, Shape shape, Expr body, std::vector<Axis> reduce = {}) {
-    Stage st;
-    st.name = s_.fresh_name(name(part));
-    auto op = std::make_shared<te::ComputeOp>();
-    std::vector<int64_t> extents;
-    for (const Axis& a : shape.axes) extents.push_back(a.extent);
-    op->axes = std::move(shape.axes);
-    op->reduce_axes = std::move(reduce);
-    if (!op->reduce_axes.empty()) op->combiner = ir::BinaryOp::kAdd;
-    op->body = std::move(body);
-    op->output = ir::Buffer::make(st.name, ir::kF32, extents);
-    st.op = op;
-    st.buffer = op->output;
-    st.layout = layout::Layout(st.buffer.shape());
-    reset_loops(st);
-    const ir::Buffer buffer = st.buffer;
-    s_.insert(std::move(st), id_, true);
-    return buffer;
-  }
-
-  // x at tile t, point by point; zero beyond the end, where the last tile reaches.
-  Expr read_input(const std::vector<Expr>& outer, const Expr& t,
-                  const std::vector<Expr>& points) const {
-    std::vector<Expr> at = outer;
-    Expr inside;
-    for (size_t d = 0; d < c_.dims; ++d) {
-      Expr tile = t;
-      if (c_.dims == 2) {
-        tile = d == 0 ? ir::floor_div(t, number(tiles_[1])) : ir::floor_mod(t, number(tiles_[1]));
-      }
-      at.push_back(tile * number(tile_) + points[d]);
-      const int64_t extent = c_.x->buffer.shape()[at.size() - 1];
-      if ((tiles_[d] - 1) * tile_ + points_ <= extent) continue;
-      const Expr ok = ir::lt(at.back(), number(extent));
-      inside = inside.defined() ? ir::logical_and(inside, ok) : ok;
-    }
-    Expr value = ir::load(c_.x->buffer, at);
-    return inside.defined() ? ir::select(inside, value, ir::zero_of(ir::kF32)) : value;
-  }
-
-  // n, c and the positions o of the input.
-  std::vector<Expr> input_axes(Shape& shape) const {
-    const auto& x = c_.x->buffer.shape();
-    std::vector<Expr> out = {shape.add(op_->axes[0].var.name(), x[0]),
-                             shape.add(op_->reduce_axes[0].var.name(), x[1])};
-    for (size_t d = 0; d < c_.others; ++d) {
-      out.push_back(shape.add(op_->axes[2 + d].var.name(), x[2 + d]));
-    }
-    return out;
-  }
-
-  // n, k and the positions o of the output.
-  std::vector<Expr> output_axes(Shape& shape) const {
-    std::vector<Expr> out;
-    for (size_t d = 0; d < 2 + c_.others; ++d) {
-      out.push_back(shape.add(op_->axes[d].var.name(), op_->axes[d].extent));
-    }
-    return out;
-  }
-
-  ir::Buffer transform_input() {
-    ir::Buffer rows;
-    if (c_.dims == 2) {
-      Shape shape;
-      const auto outer = input_axes(shape);
-      const Expr t = shape.add("wt", all_tiles());
-      const Expr a = shape.add("wa", points_);
-      const Expr column = shape.add("ws", points_);
-      rows = add("v1", shape, choose_row(m_.b, a, [&](size_t r) {
-                   return read_input(outer, t, {number(static_cast<int64_t>(r)), column});
-                 }));
-    }
-    Shape shape;
-    const Expr a = shape.add("wa", points_);
-    const Expr b = c_.dims == 2 ? shape.add("wb", points_) : a;
-    const auto outer = input_axes(shape);
-    const Expr t = shape.add("wt", all_tiles());
-    return add("v", shape, choose_row(m_.b, b, [&](size_t r) {
-                 const Expr point = number(static_cast<int64_t>(r));
-                 if (c_.dims == 1) return read_input(outer, t, {point});
-                 std::vector<Expr> at = outer;
-                 at.insert(at.end(), {t, a, point});
-                 return ir::load(rows, at);
-               }));
-  }
-
-  ir::Buffer multiply(const ir::Buffer& v, const ir::Buffer& w) {
-    Shape shape;
-    std::vector<Expr> points;
-    points.push_back(shape.add("wa", points_));
-    if (c_.dims == 2) points.push_back(shape.add("wb", points_));
-    const auto outer = output_axes(shape);
-    const Expr t = shape.add("wt", all_tiles());
-    std::vector<Axis> reduce;
-    ir::VarMap map;
-    for (size_t d = 0; d <= c_.others; ++d) {
-      const Axis& r = op_->reduce_axes[d];
-      reduce.push_back({ir::Var(r.var.name()), r.extent});
-      map[r.var.node()] = reduce.back().var;
-    }
-    for (size_t d = 0; d < outer.size(); ++d) map[op_->axes[d].var.node()] = outer[d];
-    std::vector<Expr> in = points, weights = points;
-    in.insert(in.end(), {outer[0], reduce[0].var});
-    weights.insert(weights.end(), {outer[1], reduce[0].var});
-    for (size_t d = 0; d < c_.others; ++d) {
-      in.push_back(ir::substitute(c_.x->indices[2 + d], map));
-      weights.emplace_back(reduce[1 + d].var);
-    }
-    in.push_back(t);
-    return add("m", shape, ir::load(v, in) * ir::load(w, weights), reduce);
-  }
-
-  ir::Buffer transform_output(const ir::Buffer& m) {
-    ir::Buffer rows;
-    if (c_.dims == 2) {
-      Shape shape;
-      const auto outer = output_axes(shape);
-      const Expr t = shape.add("wt", all_tiles());
-      const Expr i = shape.add("wi", tile_);
-      const Expr b = shape.add("wb", points_);
-      rows = add("y1", shape, choose_row(m_.a, i, [&](size_t a) {
-                   std::vector<Expr> at = {number(static_cast<int64_t>(a)), b};
-                   at.insert(at.end(), outer.begin(), outer.end());
-                   at.push_back(t);
-                   return ir::load(m, at);
-                 }));
-    }
-    Shape shape;
-    const auto outer = output_axes(shape);
-    const Expr t = shape.add("wt", all_tiles());
-    const Expr i = shape.add("wi", tile_);
-    const Expr j = c_.dims == 2 ? shape.add("wj", tile_) : i;
-    return add("y", shape, choose_row(m_.a, j, [&](size_t p) {
-                 const Expr point = number(static_cast<int64_t>(p));
-                 std::vector<Expr> at;
-                 if (c_.dims == 1) at.push_back(point);
-                 at.insert(at.end(), outer.begin(), outer.end());
-                 at.push_back(t);
-                 if (c_.dims == 1) return ir::load(m, at);
-                 at.insert(at.end(), {i, point});
-                 return ir::load(rows, at);
-               }));
-  }
-
-  void read_tiles(const ir::Buffer& y) {
-    Stage& st = s_.edit(id_);
-    auto op = std::make_shared<te::ComputeOp>(*op_);
-    std::vector<Expr> at;
-    for (size_t d = 0; d < 2 + c_.others; ++d) at.emplace_back(op->axes[d].var);
-    Expr t;
-    std::vector<Expr> inside;
-    for (size_t d = 0; d < c_.dims; ++d) {
-      const Expr p = op->axes[2 + c_.others + d].var;
-      const Expr tile = ir::floor_div(p, number(tile_));
-      t = t.defined() ? t * number(tiles_[d]) + tile : tile;
-      inside.push_back(ir::floor_mod(p, number(tile_)));
-    }
-    at.push_back(t);
-    at.insert(at.end(), inside.begin(), inside.end());
-    op->body = ir::load(y, at);
-    op->reduce_axes.clear();
-    op->combiner.reset();
-    st.op = op;
-    st.growth *= row_of(algorithm_).growth;
-    reset_loops(st);
-  }
-
-  State& s_;
-  StageId id_;
-  te::OpRef op_;  // as it was
-  Conv c_;
-  const WinogradMatrices& m_;
-  int64_t tile_, points_;
-  Algorithm algorithm_;
-  std::vector<int64_t> tiles_;  // per dimension p
-};
 
 }  // namespace
 
@@ -342,18 +46,18 @@ Result<void> Variant::check(const State& s) const {
   const Illegal no{.code = IllegalCode::kBadVariant,
                    .stage = stage.id,
                    .value = static_cast<int64_t>(algorithm)};
-  const auto c = match(*st.op);
-  if (!c) return no;
-  const StageId w = s.owner(c->w->buffer);
-  const StageId x = s.owner(c->x->buffer);
+  const auto found = find_form(s, *st.op, algorithm);
+  if (!found || found->elements >= static_cast<double>(te::kMaxElements)) return no;
+  const StageId w = s.owner(found->operands.w->buffer);
+  const StageId x = s.owner(found->operands.x->buffer);
   if (w < 0 || x < 0 || w == x || !s.stage(w).constant || !untouched(s, w)) return no;
   if (s.readers(w).size() != 1) return no;
-  State copy = s;
-  if (Rewrite(copy, stage.id, algorithm).elements() >= static_cast<double>(te::kMaxElements))
-    return no;
   return {};
 }
 
-void Variant::apply(State& s) const { Rewrite(s, stage.id, algorithm).run(); }
+void Variant::apply(State& s) const {
+  if (is_winograd(algorithm)) return compute_by_winograd(s, stage.id, algorithm);
+  compute_by_strassen(s, stage.id);
+}
 
 }  // namespace tenon::schedule

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Templates by the algorithm that is asked for: the right one fits, and its program is right for each kind of target.
+#include "schedule/algorithms.h"
+
+#include <gtest/gtest.h>
+
+#include "fuzz/random_dag.h"
+#include "fuzz/run_program.h"
+#include "te/ops.h"
+#include "templates/cases.h"
+#include "templates/edges.h"
+
+namespace tenon::templates {
+namespace {
+
+constexpr int64_t kStrassen =
+    kFirstAlgorithm + static_cast<int64_t>(schedule::Algorithm::kStrassen);
+
+// X[x..] * W + bias + residual, ReLU.
+te::ComputeDag dense_dag(std::vector<int64_t> x, int64_t columns, bool transposed) {
+  te::Builder b;
+  const int64_t k = x.back();
+  const auto in = b.input("X", ir::kF32, x);
+  const auto w = transposed ? b.constant("W", ir::kF32, {columns, k})
+                            : b.constant("W", ir::kF32, {k, columns});
+  const auto bias = b.constant("B", ir::kF32, {columns});
+  x.back() = columns;
+  const auto r = b.input("R", ir::kF32, x);
+  const auto y = te::batch_matmul(b, "Y", in, w, false, transposed);
+  const auto z = te::elementwise(b, "Z", {y, bias, r}, [](auto v) { return v[0] + v[1] + v[2]; });
+  b.output(te::relu(b, "O", z));
+  return b.finish();
+}
+
+te::ComputeDag pointwise_dag(std::vector<int64_t> x, int64_t channels, int64_t stride) {
+  te::Builder b;
+  const auto in = b.input("X", ir::kF32, x);
+  const auto w = b.constant("W", ir::kF32, {channels, x[1], 1, 1});
+  const auto bias = b.constant("B", ir::kF32, {channels, 1, 1});
+  const auto y = te::conv(b, "Y", in, w, {{stride, stride}, {0, 0}, {0, 0}, {}, 1});
+  const auto z = te::elementwise(b, "Z", {y, bias}, [](auto v) { return v[0] + v[1]; });
+  b.output(te::relu(b, "O", z));
+  return b.finish();
+}
+
+te::ComputeDag plain_dag(int64_t rows, int64_t k, int64_t columns) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {rows, k});
+  b.output(te::matmul(b, "Y", x, b.constant("W", ir::kF32, {k, columns})));
+  return b.finish();
+}
+
+std::vector<Case> products() {
+  return {
+      {"strassen", "dense",
+       [] {
+         return dense_dag({6, 32}, 64, false);
+       }},
+      {"strassen", "dense_odd_rows",
+       [] {
+         return dense_dag({1, 7, 64}, 32, true);
+       }},
+      {"strassen", "dense_rows_of_three_axes",
+       [] {
+         return dense_dag({1, 3, 5, 32}, 32, false);
+       }},
+      {"strassen", "dense_bare", [] { return plain_dag(24, 96, 96); }},
+      {"strassen", "pointwise",
+       [] {
+         return pointwise_dag({1, 32, 3, 4}, 64, 1);
+       }},
+      {"strassen", "pointwise_odd",
+       [] {
+         return pointwise_dag({1, 64, 7, 7}, 32, 1);
+       }},
+      {"strassen", "pointwise_strided",
+       [] {
+         return pointwise_dag({2, 32, 5, 6}, 64, 2);
+       }},
+      {"matmul", "columns_no_vectors", [] { return plain_dag(9, 32, 40); }},
+      {"matmul", "steps_no_vectors", [] { return plain_dag(9, 40, 32); }},
+      {"conv", "channels_no_vectors",
+       [] {
+         return pointwise_dag({1, 48, 3, 4}, 32, 1);
+       }},
+  };
+}
+
+class AlgorithmsTest : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    dag_ = std::make_shared<const te::ComputeDag>(GetParam().make());
+    Rng rng(3);
+    inputs_ = fuzz::random_inputs(*dag_, rng);
+    expected_ = te::evaluate(*dag_, inputs_);
+  }
+
+  // The name of the template; its program is right.
+  std::string run(const char* name, int cores, const Knobs& given) {
+    auto target = std::make_shared<target::Target>(target::parse_target(name));
+    target->cores = cores;
+    const schedule::State initial(dag_, target);
+    Edges edges;
+    edges.given = given;
+    const Choice choice = choose(initial, edges);
+    EXPECT_EQ(choice.passed_over, std::vector<std::string>{});
+    const auto state = schedule::replay(initial, choice.trace);
+    EXPECT_TRUE(state);
+    std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+    if (target::runs_here(*target))
+      compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+    const auto outcome = fuzz::check_program(*state, inputs_, expected_, compiler.get());
+    EXPECT_FALSE(outcome.refused);
+    EXPECT_EQ(outcome.problem, "") << name << " " << cores << " cores\n"
+                                   << schedule::to_text(choice.trace, initial);
+    return std::string(choice.name);
+  }
+
+  std::shared_ptr<const te::ComputeDag> dag_;
+  std::vector<ir::Array> inputs_, expected_;
+};
+
+TEST_P(AlgorithmsTest, FitsWhenAskedForAndIsRight) {
+  for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
+    for (const int cores : {1, 2}) {
+      const std::string used = run(name, cores, {{std::string(kAlgorithmKnob), kStrassen}});
+      if (std::string(name) == "x86-64-v4") EXPECT_EQ(used, GetParam().family);
+    }
+  }
+}
+
+TEST_P(AlgorithmsTest, EveryKnobIsRight) {
+  for (const int64_t along : {1, 2}) {
+    for (const int64_t tile : {1, 2, 3}) {
+      run("x86-64-v4", 2,
+          {{std::string(kAlgorithmKnob), kStrassen}, {"along", along}, {"nb", tile}, {"in", tile}});
+    }
+  }
+}
+
+TEST_P(AlgorithmsTest, SmallProductsAreDirect) {
+  for (const Accuracy a : {Accuracy::kDefault, Accuracy::kStrict}) {
+    auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
+    Edges edges;
+    edges.accuracy = a;
+    EXPECT_NE(choose(schedule::State(dag_, target), edges).name, "strassen");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, AlgorithmsTest, ::testing::ValuesIn(products()),
+                         [](const auto& i) { return i.param.name; });
+
+TEST(Algorithms, CanEachBeAskedFor) {
+  EXPECT_EQ(kAlgorithms, kFirstAlgorithm - 1 + static_cast<int64_t>(schedule::algorithms().size()));
+}
+
+std::string chosen(const te::ComputeDag& dag, int cores) {
+  auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
+  target->cores = cores;
+  return std::string(
+      choose(schedule::State(std::make_shared<const te::ComputeDag>(dag), target)).name);
+}
+
+// Where multiplications are most of the work, in both directions.
+TEST(Algorithms, LargeProductsTakeSevenOfEight) {
+  for (const int cores : {1, 2}) {
+    EXPECT_EQ(chosen(plain_dag(128, 768, 768), cores), "strassen");
+    EXPECT_EQ(chosen(plain_dag(128, 768, 3072), cores), "strassen");
+    EXPECT_EQ(chosen(plain_dag(128, 3072, 768), cores), "strassen");
+    EXPECT_EQ(chosen(plain_dag(197, 768, 3072), cores), "strassen");
+    EXPECT_EQ(chosen(pointwise_dag({1, 1024, 14, 14}, 256, 1), cores), "strassen");
+    EXPECT_EQ(chosen(plain_dag(1, 768, 768), cores), "matmul");
+    EXPECT_EQ(chosen(plain_dag(16, 768, 3072), cores), "matmul");
+    EXPECT_EQ(chosen(pointwise_dag({1, 64, 56, 56}, 256, 1), cores), "conv");
+    EXPECT_EQ(chosen(pointwise_dag({1, 256, 56, 56}, 64, 1), cores), "conv");
+  }
+}
+
+}  // namespace
+}  // namespace tenon::templates
