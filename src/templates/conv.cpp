@@ -7,7 +7,7 @@
 // are copied into a padded buffer that stays in the second-level cache.
 #include <numeric>
 
-#include "templates/anchor.h"
+#include "templates/conv_match.h"
 #include "templates/families.h"
 #include "templates/plan_writer.h"
 
@@ -17,74 +17,6 @@ namespace {
 
 constexpr int64_t kMostVectors = 8;               // of channels in a tile
 constexpr int64_t kChannels = 1, kPositions = 2;  // what the cores share out
-
-struct Conv {
-  Chain chain;
-  te::Tensor x, w;
-  std::optional<Padding> padding;
-  size_t rank = 0;         // spatial dimensions
-  int64_t group = 0;       // output channels in a group; 0: all are in one
-  bool pointwise = false;  // kernel 1, stride 1, no padding: positions are one dimension
-  std::vector<std::string> kernel;
-  std::vector<std::string> like_output;
-};
-
-// The input channel c, or c + k / group * channels for a grouped convolution: the output channels of a group, 0 for one
-// group, nothing for any other index.
-std::optional<int64_t> group_of(const ir::Expr& channel, const te::ComputeOp& op) {
-  const te::Axis& c = op.reduce_axes[0];
-  if (channel.same_as(c.var)) return 0;
-  const arith::Linear l = arith::to_linear(channel);
-  if (l.terms.size() != 2 || l.constant != 0 || l.coefficient(c.var.node()) != 1)
-    return std::nullopt;
-  for (const auto& [atom, factor] : l.terms) {
-    const auto* b = atom.as<ir::Binary>();
-    if (b == nullptr || b->op != ir::BinaryOp::kFloorDiv || factor != c.extent) continue;
-    if (b->a.same_as(op.axes[1].var)) return ir::const_int(b->b);
-  }
-  return std::nullopt;
-}
-
-// n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
-std::optional<Conv> match(const te::ComputeDag& dag) {
-  Conv c;
-  auto chain = find_chain(dag);
-  if (!chain) return std::nullopt;
-  c.chain = *chain;
-  const te::ComputeOp& op = *c.chain.anchor;
-  const auto parts = find_contraction(dag, op);
-  if (!parts || op.axes.size() < 3 || op.reduce_axes.size() != op.axes.size() - 1)
-    return std::nullopt;
-  c.rank = op.axes.size() - 2;
-  if (parts->x.indices.size() != op.axes.size() || parts->w.indices.size() != op.axes.size())
-    return std::nullopt;
-  if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
-  const size_t k = 1;
-  const size_t reduce = op.axes.size();
-  if (plain_axis(parts->w.indices[0], op) != k || plain_axis(parts->w.indices[1], op) != reduce)
-    return std::nullopt;
-  const auto group = group_of(parts->x.indices[1], op);
-  if (plain_axis(parts->x.indices[0], op) != size_t{0} || !group) return std::nullopt;
-  c.group = *group;
-  c.pointwise = true;
-  for (size_t d = 0; d < c.rank; ++d) {
-    const te::Axis& at = op.axes[2 + d];
-    const te::Axis& tap = op.reduce_axes[1 + d];
-    if (!parts->w.indices[2 + d].same_as(tap.var)) return std::nullopt;
-    const arith::Linear l = arith::to_linear(parts->x.indices[2 + d]);
-    if (!l.is_affine() || l.terms.size() > 2 || l.coefficient(at.var.node()) < 1)
-      return std::nullopt;
-    c.pointwise =
-        c.pointwise && tap.extent == 1 && l.coefficient(at.var.node()) == 1 && l.constant == 0;
-    c.kernel.push_back(tap.var.name());
-  }
-  c.padding = find_padding(dag, parts->x.tensor);
-  c.x = c.padding ? c.padding->source : parts->x.tensor;
-  c.w = parts->w.tensor;
-  c.like_output = stored_like_output(dag, c.chain);
-  c.pointwise = c.pointwise && !c.padding && dag.producer(c.x) == nullptr;
-  return dag.producer(c.x) == nullptr ? std::optional(c) : std::nullopt;
-}
 
 // The loops over output channels: outside the register tile, in it, and the lanes.
 struct ChannelLoops {
@@ -438,7 +370,7 @@ class Writer : private PlanWriter {
 }  // namespace
 
 std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges) {
-  const auto c = match(initial.dag());
+  const auto c = match_conv(initial.dag());
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
   return Writer(*c, initial, edges).run();

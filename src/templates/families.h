@@ -9,6 +9,7 @@ namespace tenon::templates {
 std::optional<Plan> plan_winograd(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_strassen(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_tiled(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges);

@@ -15,6 +15,7 @@ constexpr Template kTemplates[] = {
      plan_strassen},
     {"conv", "direct convolution on blocked channels, register tile of positions x channels",
      plan_conv},
+    {"tiled", "direct convolution whose result is stored in tiles of positions", plan_tiled},
     {"depthwise", "depthwise convolution, kernel held in registers", plan_depthwise},
     {"conv_transpose", "transposed convolution, one nest per parity so that zeros fold away",
      plan_conv_transpose},

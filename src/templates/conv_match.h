@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the templates of direct convolutions share: recognising one, of any spatial rank, grouped or not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "templates/anchor.h"
+
+namespace tenon::templates {
+
+struct Conv {
+  Chain chain;
+  te::Tensor x, w;
+  std::optional<Padding> padding;
+  size_t rank = 0;         // spatial dimensions
+  int64_t group = 0;       // output channels in a group; 0: all are in one
+  bool pointwise = false;  // kernel 1, stride 1, no padding: positions are one dimension
+  std::vector<std::string> kernel;
+  std::vector<std::string> like_output;
+};
+
+// n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
+std::optional<Conv> match_conv(const te::ComputeDag& dag);
+
+}  // namespace tenon::templates
