@@ -10,7 +10,7 @@ namespace tenon::search {
 namespace {
 
 constexpr int kTries = 64;
-constexpr int kTournament = 3;
+constexpr int kTournament = 5;
 constexpr double kRandomShare = 0.1;
 constexpr double kCrossShare = 0.25;
 constexpr double kFarShare = 0.2;  // of the mutations: any size
@@ -64,16 +64,9 @@ class LayoutEvolution : public LayoutProposer {
   }
 
   Point mutate(Point p, Rng& rng) const {
+    if (!rng.chance(kFarShare)) return neighbour(space_, std::move(p), rng);
     const auto f = static_cast<size_t>(rng.between(0, static_cast<int64_t>(p.size()) - 1));
-    const auto& choices = space_.factors()[f].choices;
-    if (rng.chance(kFarShare)) {
-      p[f] = rng.pick(choices);
-      return p;
-    }
-    const auto at = std::lower_bound(choices.begin(), choices.end(), p[f]) - choices.begin();
-    const int64_t next = at + (rng.chance(0.5) ? 1 : -1);
-    p[f] = choices[static_cast<size_t>(
-        std::clamp<int64_t>(next, 0, static_cast<int64_t>(choices.size()) - 1))];
+    p[f] = rng.pick(space_.factors()[f].choices);
     return p;
   }
 

@@ -65,8 +65,9 @@ class LayoutAgent : public LayoutProposer {
 
   std::optional<Point> propose(Rng& rng) override {
     if (auto p = seen_.next_seed()) return p;
+    Point p;
     for (int i = 0; i < kEpisodes; ++i) {
-      Point p = act();
+      p = act();
       const int64_t episode = api_.end(agent_);
       const std::string key = seen_.key(p);
       if (seen_.take(p)) {
@@ -74,6 +75,11 @@ class LayoutAgent : public LayoutProposer {
         return p;
       }
       repay(key, episode);
+    }
+    // The agent is sure of what is known: something close to it.
+    for (int i = 0; i < kEpisodes; ++i) {
+      p = neighbour(space_, p, rng);
+      if (seen_.take(p)) return p;
     }
     return seen_.draw_new(rng);
   }

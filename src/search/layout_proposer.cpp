@@ -65,6 +65,16 @@ std::unique_ptr<LayoutProposer> make_layout_random(const LayoutSpace& space,
   return std::make_unique<RandomLayouts>(space);
 }
 
+LayoutSpace::Point neighbour(const LayoutSpace& space, LayoutSpace::Point p, Rng& rng) {
+  const auto f = static_cast<size_t>(rng.between(0, static_cast<int64_t>(p.size()) - 1));
+  const auto& choices = space.factors()[f].choices;
+  const auto at = std::lower_bound(choices.begin(), choices.end(), p[f]) - choices.begin();
+  const int64_t next = std::clamp<int64_t>(at + (rng.chance(0.5) ? 1 : -1), 0,
+                                           static_cast<int64_t>(choices.size()) - 1);
+  p[f] = choices[static_cast<size_t>(next)];
+  return p;
+}
+
 // ---- what was seen ------------------------------------------------------------------------------
 
 SeenLayouts::SeenLayouts(const LayoutSpace& space) : space_(space) {

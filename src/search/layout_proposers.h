@@ -15,6 +15,9 @@ std::unique_ptr<LayoutProposer> make_layout_random(const LayoutSpace& space,
 std::unique_ptr<LayoutProposer> make_layout_ppo(const LayoutSpace& space,
                                                 const LayoutProposerOptions& options);
 
+// One factor of the point, at its next smaller or larger size.
+LayoutSpace::Point neighbour(const LayoutSpace& space, LayoutSpace::Point p, Rng& rng);
+
 // Which layouts of a space were seen. Two points that store all edges alike are one.
 class SeenLayouts {
  public:

@@ -16,7 +16,7 @@ import sys
 
 MAX_LINES = 1000
 LLVM_FOLDER = "src/backend/llvm/"
-TOP_FOLDERS = ("src", "include", "tests", "tools", "bench", "examples")
+TOP_FOLDERS = ("src", "include", "tests", "tools", "plugins", "bench", "examples")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 COMMENT = re.compile(r"#[^\n]*")
 
