@@ -111,22 +111,6 @@ ir::Scope TraceDrawer::scope() {
 
 namespace {
 
-template <class Row>
-const Row& pick_weighted(std::span<const Row> rows, Rng& rng) {
-  int64_t total = 0;
-  for (const Row& r : rows) {
-    total += r.weight;
-  }
-  int64_t ticket = rng.between(0, total - 1);
-  for (const Row& r : rows) {
-    ticket -= r.weight;
-    if (ticket < 0) {
-      return r;
-    }
-  }
-  return rows.back();
-}
-
 // Ids and numbers that no careful caller would pass.
 struct Nonsense {
   Rng& rng;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // One proposal per primitive: arguments that are mostly sensible and often legal.
 #include <algorithm>
-#include <numeric>
 
 #include "fuzz/trace_drawer.h"
+#include "fuzz/trace_layouts.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -150,67 +150,10 @@ Step draw_variant(TraceDrawer& d) {
   return Variant{s, d.rng.pick(d.algorithms_for(s)).algorithm};
 }
 
-int64_t any_dim(TraceDrawer& d, StageRef s) {
-  const int64_t rank = static_cast<int64_t>(d.stage(s).buffer.rank());
-  return rank == 0 ? 0 : d.rng.between(0, rank - 1);
-}
-
-int64_t size_of(TraceDrawer& d, StageRef s, int64_t dim) {
-  return d.stage(s).buffer.rank() == 0 ? 1 : d.stage(s).buffer.shape()[static_cast<size_t>(dim)];
-}
-
-Step draw_layout_split(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  const int64_t dim = any_dim(d, s);
-  const int64_t size = size_of(d, s, dim);
-  const int64_t inner = d.factor(size);
-  const int64_t outer = (size + inner - 1) / inner + (d.rng.chance(0.1) ? 1 : 0);
-  if (d.rng.chance(0.2)) {
-    const int64_t middle = d.factor(outer);
-    return LayoutSplit{s, dim, {(outer + middle - 1) / middle, middle, inner}};
-  }
-  return LayoutSplit{s, dim, {outer, inner}};
-}
-
-Step draw_layout_reorder(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  std::vector<int64_t> perm(d.stage(s).buffer.rank());
-  std::iota(perm.begin(), perm.end(), 0);
-  d.shuffle(perm);
-  return LayoutReorder{s, perm};
-}
-
-Step draw_layout_fuse(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  return LayoutFuse{s, any_dim(d, s), d.rng.chance(0.8) ? 2 : 3};
-}
-
-Step draw_layout_pad(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  return LayoutPad{s, any_dim(d, s), d.rng.between(0, 3), d.rng.between(0, 3)};
-}
-
-Step draw_layout_unfold(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  const int64_t dim = any_dim(d, s);
-  const int64_t size = d.factor(size_of(d, s, dim));
-  return LayoutUnfold{s, dim, size, d.rng.between(1, size)};
-}
-
-Step draw_layout_store_at(TraceDrawer& d) {
-  const StageRef host = d.any_stage();
-  const int64_t dim = any_dim(d, host);
-  std::vector<int64_t> slab = d.stage(host).buffer.shape();
-  if (!slab.empty()) {
-    slab.erase(slab.begin() + dim);
-  }
-  for (size_t i = 0; i < d.state().size(); ++i) {
-    const auto id = static_cast<StageId>(i);
-    if (d.state().stage(id).is_input() && d.state().stage(id).buffer.shape() == slab) {
-      return LayoutStoreAt{{id}, host, dim};
-    }
-  }
-  return LayoutStoreAt{d.any_stage(), host, dim};
+// A layout step of some stage.
+template <Step (*kDraw)(TraceDrawer&, StageRef)>
+Step of_any(TraceDrawer& d) {
+  return kDraw(d, d.any_stage());
 }
 
 constexpr Proposal kProposals[] = {
@@ -232,12 +175,12 @@ constexpr Proposal kProposals[] = {
     {"storage_align", 4, draw_storage_align},
     {"prefetch", 3, draw_prefetch},
     {"tensorize", 2, draw_tensorize},
-    {"layout_split", 5, draw_layout_split},
-    {"layout_reorder", 5, draw_layout_reorder},
-    {"layout_fuse", 4, draw_layout_fuse},
-    {"layout_pad", 4, draw_layout_pad},
-    {"layout_unfold", 3, draw_layout_unfold},
-    {"layout_store_at", 3, draw_layout_store_at},
+    {"layout_split", 5, of_any<draw_layout_split>},
+    {"layout_reorder", 5, of_any<draw_layout_reorder>},
+    {"layout_fuse", 4, of_any<draw_layout_fuse>},
+    {"layout_pad", 4, of_any<draw_layout_pad>},
+    {"layout_unfold", 3, of_any<draw_layout_unfold>},
+    {"layout_store_at", 3, of_any<draw_layout_store_at>},
     {"variant", 6, draw_variant},
 };
 

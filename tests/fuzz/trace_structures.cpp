@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps that belong together, so that deep combinations are reached which single random steps rarely make.
 #include <algorithm>
-#include <numeric>
 
-#include "arith/linear.h"
 #include "fuzz/trace_drawer.h"
+#include "fuzz/trace_layouts.h"
 #include "ir/visit.h"
 
 namespace tenon::fuzz {
@@ -332,87 +331,9 @@ void dot_product(TraceDrawer& d) {
 
 // ---- layouts ---------------------------------------------------------------------------------
 
-// N C H W -> N C/v H W v
-void block_dim(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  const auto rank = static_cast<int64_t>(d.stage(s).buffer.rank());
-  if (rank == 0) {
-    return;
-  }
-  const int64_t dim = d.rng.between(0, rank - 1);
-  const int64_t size = d.stage(s).buffer.shape()[static_cast<size_t>(dim)];
-  const int64_t v = d.factor(size);
-  if (!d.take(LayoutSplit{s, dim, {(size + v - 1) / v, v}})) {
-    return;
-  }
-  std::vector<int64_t> perm;
-  for (int64_t i = 0; i <= rank; ++i) {
-    if (i != dim + 1) {
-      perm.push_back(i);
-    }
-  }
-  perm.push_back(dim + 1);
-  d.take(LayoutReorder{s, perm});
-}
-
-// The reads of `s` in its readers, with the ranges of their axes.
-template <class Fn>
-void each_read(TraceDrawer& d, StageRef s, Fn&& fn) {
-  for (const StageId r : d.state().readers(s.id)) {
-    const te::OpRef op = d.state().stage(r).op;
-    ir::visit(op->body, [&](const ir::Expr& e) {
-      const auto* l = e.as<ir::Load>();
-      if (l != nullptr && l->buffer.same_as(d.stage(s).buffer)) {
-        fn(*l, *op);
-      }
-    });
-  }
-}
-
-// Zeros where a reader's guarded accesses would leave the tensor.
-void pad_for_reader(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  for (size_t dim = 0; dim < d.stage(s).buffer.rank(); ++dim) {
-    int64_t before = 0;
-    int64_t after = 0;
-    const int64_t size = d.stage(s).buffer.shape()[dim];
-    each_read(d, s, [&](const ir::Load& l, const te::ComputeOp& op) {
-      const arith::Interval at = arith::interval_of(l.indices[dim], op.ranges());
-      if (at.bounded()) {
-        before = std::max(before, -at.lo);
-        after = std::max(after, at.hi - size + 1);
-      }
-    });
-    if (before + after > 0 && before + after < 12) {
-      d.take(LayoutPad{s, static_cast<int64_t>(dim), before, after});
-    }
-  }
-}
-
-// Tiles that hold whole windows of a reader: size V*(w - 1) + M, stride V*w.
-void unfold_for_reader(TraceDrawer& d) {
-  const StageRef s = d.any_stage();
-  if (d.stage(s).buffer.rank() == 0) {
-    return;
-  }
-  const int64_t dim = d.rng.between(0, static_cast<int64_t>(d.stage(s).buffer.rank()) - 1);
-  int64_t stride = 0;
-  int64_t window = 1;
-  each_read(d, s, [&](const ir::Load& l, const te::ComputeOp& op) {
-    const arith::Linear form = arith::to_linear(l.indices[static_cast<size_t>(dim)]);
-    int64_t own = 1;
-    for (const te::Axis& a : op.reduce_axes) {
-      own += form.coefficient(a.var.node()) * (a.extent - 1);
-    }
-    for (const te::Axis& a : op.axes) {
-      stride = std::gcd(stride, form.coefficient(a.var.node()));
-    }
-    window = std::max(window, own);
-  });
-  if (stride > 0 && window > 0) {
-    const int64_t w = d.rng.between(1, 5);
-    d.take(LayoutUnfold{s, dim, stride * (w - 1) + window, stride * w});
-  }
+template <void (*kBuild)(TraceDrawer&, StageRef)>
+void of_any(TraceDrawer& d) {
+  kBuild(d, d.any_stage());
 }
 
 void any_layout(TraceDrawer& d) {
@@ -451,9 +372,9 @@ constexpr Structure kLoopStructures[] = {
 };
 
 constexpr Structure kLayoutStructures[] = {
-    {"block_dim", 4, block_dim},
-    {"pad_for_reader", 3, pad_for_reader},
-    {"unfold_for_reader", 3, unfold_for_reader},
+    {"block_dim", 4, of_any<block_dim>},
+    {"pad_for_reader", 3, of_any<pad_for_reader>},
+    {"unfold_for_reader", 3, of_any<unfold_for_reader>},
     {"any_layout", 8, any_layout},
     {"other_algorithm", 8, other_algorithm},
 };
