@@ -32,6 +32,8 @@ void optimize(Graph& g, const PassContext& context = {}, const OptimizeOptions& 
 
 // The passes. Each leaves a graph that compact() has cleaned.
 void fold_constants(Graph& g, const PassContext& context);
+// conv(pad(x), w) with zeros around positions  ->  conv(x, w), padded by itself.
+void fold_padding(Graph& g, const PassContext& context);
 // conv(x, w) * s + t with constants per output channel  ->  conv(x, w * s) + t; matmul likewise.
 void fold_scales(Graph& g, const PassContext& context);
 // Transposes and reshapes that cancel, compose, or move nothing.

@@ -18,6 +18,7 @@ std::optional<Plan> plan_pool(const schedule::State& initial, const Edges& edges
 std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_fused(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_plain(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_none(const schedule::State& initial, const Edges& edges);
 

@@ -28,6 +28,7 @@ constexpr Template kTemplates[] = {
      plan_rows},
     {"reduce_all", "a reduction to few elements, in parallel vector accumulators", plan_reduce_all},
     {"elementwise", "element-wise and data movement, vectors in parallel", plan_elementwise},
+    {"fused", "a reduction and what follows it element by element, in one nest", plan_fused},
     {"plain", "everything else: cheap stages inlined, outer loops parallel", plan_plain},
     {"none", "the definition as it stands", plan_none},
 };

@@ -44,6 +44,41 @@ ir::Array filled(const Shape& shape, double first, double step) {
   return a;
 }
 
+// x -> pad -> conv, twice: the border becomes the convolutions' own, and what else reads it keeps it.
+TEST(FoldPadding, BecomesThatOfTheConvolution) {
+  for (const bool shared : {false, true}) {
+    Graph g;
+    GraphBuilder b(g);
+    const ValueId x = b.input("x", ir::kF32, {1, 3, 5, 4});
+    const auto pad = [&](double value) {
+      return b.compute("pad", {x}, [&](te::Builder& t, std::span<const te::Tensor> in) {
+        return te::pad(t, "pad", in[0], {0, 0, 1, 2}, {0, 0, 0, 3}, value);
+      });
+    };
+    const ValueId p = pad(0);
+    te::ConvParams own;
+    own.pad_before = {1, 0};
+    own.pad_after = {1, 1};
+    g.add_output(b.add("conv", Conv{own}, {p, b.constant(filled({2, 3, 3, 3}, -1, 0.1))}), "y");
+    g.add_output(b.add("conv", Conv{}, {p, b.constant(filled({4, 3, 1, 2}, -1, 0.1))}), "z");
+    if (shared)
+      g.add_output(b.elementwise("double", {p}, [](Exprs e) { return e[0] + e[0]; }), "u");
+    // Ones around the image are no padding.
+    g.add_output(b.add("conv", Conv{}, {pad(1), b.constant(filled({2, 3, 3, 3}, -1, 0.1))}), "v");
+    Rng rng(1);
+    const auto inputs = random_inputs(rng, g);
+    const auto expected = evaluate(g, inputs);
+    optimize(g, {}, {.skip = {}, .verify = true, .watch = {}});
+    EXPECT_EQ(g.nodes.size(), shared ? 6u : 4u) << to_string(g);
+    EXPECT_LT(compare(expected, evaluate(g, inputs)).error, 1e-6);
+    if (shared) continue;
+    const auto* conv = std::get_if<Conv>(&g.nodes[0].op);
+    ASSERT_NE(conv, nullptr) << to_string(g);
+    EXPECT_EQ(conv->params.pad_before, (std::vector<int64_t>{2, 2}));
+    EXPECT_EQ(conv->params.pad_after, (std::vector<int64_t>{1, 4}));
+  }
+}
+
 TEST(FoldScales, MovesABatchNormIntoTheWeights) {
   Graph g;
   GraphBuilder b(g);

@@ -9,6 +9,7 @@ namespace {
 
 constexpr Pass kPasses[] = {
     {"fold_constants", "what depends on constants alone is computed now", fold_constants},
+    {"fold_padding", "zeros around the input of a convolution become its own", fold_padding},
     {"simplify_moves", "transposes and reshapes that cancel or compose", simplify_moves},
     {"merge_equal", "equal nodes on equal inputs become one", merge_equal},
     {"fold_scales", "batch norm and scales go into the weights", fold_scales},
