@@ -2,6 +2,8 @@
 #include "artifact/manifest.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -70,16 +72,27 @@ Json target_json(const target::Target& t, uint64_t needs) {
           {"needs", names}};
 }
 
+// Two digits: more is not known.
+double rounded(double error) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1e", error);
+  return std::strtod(text, nullptr);
+}
+
 Json kernels_json(const Program& program, const std::vector<CompiledKernel>& compiled) {
   Json list = Json::array();
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel& k = program.kernels[i];
-    list.push_back({{"name", k.name},
-                    {"task", k.task},
-                    {"origin", k.origin},
-                    {"flops", k.flops},
-                    {"bytes", k.bytes},
-                    {"workspace_bytes", compiled[i].workspace_bytes}});
+    Json row = {{"name", k.name}, {"task", k.task}, {"origin", k.origin}};
+    if (!k.algorithm.empty()) {
+      row["algorithm"] = k.algorithm;
+      row["error"] = rounded(k.error);
+      row["direct_error"] = rounded(k.direct_error);
+    }
+    row["flops"] = k.flops;
+    row["bytes"] = k.bytes;
+    row["workspace_bytes"] = compiled[i].workspace_bytes;
+    list.push_back(std::move(row));
   }
   return list;
 }
@@ -133,6 +146,9 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
               {"scratch_bytes", scratch_bytes(kernels)}}}};
   if (program.weights_bytes > 0) {
     j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};
+  }
+  if (!program.accuracy.empty()) {
+    j["accuracy"] = {{"level", program.accuracy}, {"error", rounded(program.error)}};
   }
   j["kernels"] = kernels_json(program, kernels);
   j["steps"] = steps_json(program);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <numeric>
 
+#include "compile/accuracy.h"
 #include "compile/evaluator.h"
 #include "compile/kernels.h"
 #include "compile/layouts.h"
@@ -136,7 +137,8 @@ class Weights {
     if (first) {
       it->second.place = Place::kWeights;
       it->second.offset = program_.weights_bytes;
-      int64_t n = g_.value(v).dtype.bytes();
+      const ir::DType given = g_.value(v).dtype;
+      int64_t n = (stored.transform ? stored.transform->dtype(given) : given).bytes();
       for (const int64_t e : l.storage_shape()) n *= e;
       it->second.bytes = n;
       program_.weights_bytes += aligned(n);
@@ -169,6 +171,8 @@ artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, con
                            KernelSet set, const Options& options) {
   artifact::Program program;
   program.target = options.target;
+  program.accuracy = to_string(options.accuracy);
+  program.error = set.error;
   for (const ValueId v : g.inputs) {
     program.inputs.push_back({g.value(v).name, g.value(v).dtype, g.value(v).shape});
   }

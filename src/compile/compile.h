@@ -35,8 +35,7 @@ struct Options {
   Layouts layouts;         // decided before, as a lock file holds them
   Offers offers;           // measured: layouts are chosen among these instead
   bool row_major = false;  // every tensor between tasks as the model has it: to compare with
-  templates::Accuracy accuracy =
-      templates::Accuracy::kDefault;  // of the algorithms templates choose
+  templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h
   bool frozen = false;  // a task that `schedules` does not have is an error: MissingSchedule
   int threads = 0;      // for compiling; 0: one per core
   // What happens, for progress displays: phase, done, total.

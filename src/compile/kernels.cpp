@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
+#include "compile/accuracy.h"
 #include "lower/lower.h"
 #include "schedule/trace.h"
 #include "support/parallel.h"
@@ -17,6 +19,14 @@ namespace tenon::compile {
 
 namespace {
 
+// How a kernel is computed.
+struct Decision {
+  schedule::Trace trace;
+  std::string origin;
+  std::optional<KernelError> error;
+  std::vector<schedule::Algorithm> without;  // that were found to be too inaccurate
+};
+
 class Maker {
  public:
   explicit Maker(const Options& options)
@@ -24,7 +34,23 @@ class Maker {
 
   task::Task task(const PlannedCall& c) const { return task::make_task(c.dag, c.edges, target_); }
 
-  Scheduled make(const PlannedCall& c, const task::Task& task) const {
+  // The schedule of a call, with an algorithm that the accuracy allows and that is none of `without`.
+  Decision decide(const PlannedCall& c, const task::Task& task,
+                  std::vector<schedule::Algorithm> without = {}) const {
+    const schedule::State initial(c.dag, target_);
+    Decision d;
+    d.without = std::move(without);
+    if (given(initial, c, task.key, d)) return d;
+    if (!options_.schedule) {
+      d.origin = "definition";
+      d.error = errors_.of(initial, {});
+      return d;
+    }
+    choose(initial, c, d);
+    return d;
+  }
+
+  Scheduled make(const PlannedCall& c, const task::Task& task, const Decision& d) const {
     const schedule::State initial(c.dag, target_);
     Scheduled s;
     s.kernel.task = task.key;
@@ -32,9 +58,14 @@ class Maker {
     s.kernel.edges = task::edges_text(c.edges);
     s.kernel.flops = task.flops;
     s.kernel.bytes = task.bytes;
-    const schedule::Trace trace = trace_of(initial, c, task.key, s.kernel.origin);
-    s.kernel.trace = schedule::to_text(trace, initial);
-    const auto state = schedule::replay(initial, trace);
+    s.kernel.origin = d.origin;
+    if (d.error) {
+      s.kernel.algorithm = d.error->algorithm;
+      s.kernel.error = d.error->error.relative;
+      s.kernel.direct_error = d.error->error.direct;
+    }
+    s.kernel.trace = schedule::to_text(d.trace, initial);
+    const auto state = schedule::replay(initial, d.trace);
     TENON_CHECK(bool(state)) << "a chosen schedule was refused: "
                              << schedule::render_illegal(initial, state.illegal());
     auto f = lower::lower(*state);
@@ -47,27 +78,49 @@ class Maker {
   }
 
  private:
-  schedule::Trace trace_of(const schedule::State& initial, const PlannedCall& c,
-                           const std::string& task, std::string& origin) const {
+  // A schedule that was given for the task, unless it rounds worse than is allowed.
+  bool given(const schedule::State& initial, const PlannedCall& c, const std::string& task,
+             Decision& d) const {
     const auto it = options_.schedules.find(task);
     if (it != options_.schedules.end()) {
-      origin = it->second.origin;
-      return schedule::parse_trace(it->second.trace, initial, "lock file, task " + task);
+      d.origin = it->second.origin;
+      d.trace = schedule::parse_trace(it->second.trace, initial, "lock file, task " + task);
+      d.error = errors_.of(initial, d.trace);
+      if (allowed(d)) return true;
     }
-    if (options_.frozen) {
-      throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
-                            options_.schedules.empty()
-                                ? "neither a lock file nor records were given"
-                                : "those given are of another model, target or version");
+    if (!options_.frozen) return false;
+    if (it != options_.schedules.end()) {
+      throw MissingSchedule(fmt::format("the schedule of task {} ({}) is less accurate than {}",
+                                        task, c.dag->name, to_string(options_.accuracy)),
+                            fmt::format("its algorithm is {}", d.error->algorithm));
     }
-    if (!options_.schedule) {
-      origin = "definition";
-      return {};
+    throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
+                          options_.schedules.empty()
+                              ? "neither a lock file nor records were given"
+                              : "those given are of another model, target or version");
+  }
+
+  // By the templates: the fastest algorithm, or the next one while its error is too large.
+  void choose(const schedule::State& initial, const PlannedCall& c, Decision& d) const {
+    while (true) {
+      const templates::Choice choice = templates::choose(initial, {.fixed = c.edges,
+                                                                   .borders = false,
+                                                                   .given = {},
+                                                                   .accuracy = options_.accuracy,
+                                                                   .without = d.without});
+      d.origin = fmt::format("template {}", choice.name);
+      d.trace = choice.trace;
+      d.error = errors_.of(initial, d.trace);
+      if (allowed(d)) return;
+      d.without.push_back(*d.error->other);
     }
-    const templates::Choice choice = templates::choose(
-        initial, {.fixed = c.edges, .borders = false, .given = {}, .accuracy = options_.accuracy});
-    origin = fmt::format("template {}", choice.name);
-    return choice.trace;
+  }
+
+  // The direct algorithm always is.
+  bool allowed(const Decision& d) const {
+    if (!d.error || !d.error->other) return true;
+    const auto it = std::find(d.without.begin(), d.without.end(), *d.error->other);
+    return it == d.without.end() && allows(options_.accuracy, d.error->error);
   }
 
   static std::map<std::string, Stored> edges_of(const schedule::State& s) {
@@ -83,7 +136,29 @@ class Maker {
 
   const Options& options_;
   std::shared_ptr<const target::Target> target_;
+  mutable Errors errors_;
 };
+
+// Of all calls together; layers are taken to hand on the errors of those before them as they are.
+double network_error(const std::vector<Decision>& decisions, const std::vector<int32_t>& of_call) {
+  double sum = 0;
+  for (const int32_t k : of_call) {
+    const Decision& d = decisions[static_cast<size_t>(k)];
+    if (d.error) sum += d.error->error.relative;
+  }
+  return sum;
+}
+
+// The decision whose other algorithm adds most to the network's error; -1 if all are direct.
+int largest_error(const std::vector<Decision>& decisions, const std::vector<int32_t>& of_call) {
+  std::vector<double> sums(decisions.size(), 0);
+  for (const int32_t k : of_call) {
+    const auto& e = decisions[static_cast<size_t>(k)].error;
+    if (e && e->other) sums[static_cast<size_t>(k)] += e->error.relative;
+  }
+  const auto it = std::max_element(sums.begin(), sums.end());
+  return it == sums.end() || *it == 0 ? -1 : static_cast<int>(it - sums.begin());
+}
 
 }  // namespace
 
@@ -102,11 +177,24 @@ KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
     }
     set.of_call.push_back(it->second);
   }
+  std::vector<Decision> decisions(distinct.size());
+  for_each_parallel(distinct.size(), options.threads,
+                    [&](size_t i) { decisions[i] = maker.decide(*distinct[i], tasks[i]); });
+  while (!options.frozen &&
+         network_error(decisions, set.of_call) > most_in_network(options.accuracy)) {
+    const int worst = largest_error(decisions, set.of_call);
+    if (worst < 0) break;
+    const auto i = static_cast<size_t>(worst);
+    std::vector<schedule::Algorithm> without = decisions[i].without;
+    without.push_back(*decisions[i].error->other);
+    decisions[i] = maker.decide(*distinct[i], tasks[i], std::move(without));
+  }
+  set.error = network_error(decisions, set.of_call);
   set.kernels.resize(distinct.size());
   std::atomic<size_t> done{0};
   std::mutex lock;
   for_each_parallel(distinct.size(), options.threads, [&](size_t i) {
-    set.kernels[i] = maker.make(*distinct[i], tasks[i]);
+    set.kernels[i] = maker.make(*distinct[i], tasks[i], decisions[i]);
     set.kernels[i].kernel.name = fmt::format("k{}_{}", i, identifier(distinct[i]->dag->name));
     set.kernels[i].kernel.function.name = set.kernels[i].kernel.name;
     if (!options.progress) return;

@@ -24,6 +24,7 @@ struct Scheduled {
 struct KernelSet {
   std::vector<Scheduled> kernels;
   std::vector<int32_t> of_call;  // per call of the plan
+  double error = 0;              // of all calls together, at most
 };
 
 KernelSet make_kernels(const LayoutPlan& plan, const Options& options);

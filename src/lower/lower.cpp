@@ -68,11 +68,8 @@ std::vector<ir::Array> pack_inputs(const schedule::State& s, const std::vector<i
     for (size_t g = 0; g < inputs.size(); ++g) {
       if (s.stage(static_cast<StageId>(g)).stored_in == st.id) guest = &inputs[g];
     }
-    if (st.transform != nullptr) {
-      out.push_back(st.layout.pack(st.transform->apply(inputs[i])));
-      continue;
-    }
-    out.push_back(guest != nullptr ? pack_host(st, inputs[i], *guest) : st.layout.pack(inputs[i]));
+    const ir::Array held = st.transform != nullptr ? st.transform->apply(inputs[i]) : inputs[i];
+    out.push_back(guest != nullptr ? pack_host(st, held, *guest) : st.layout.pack(held));
   }
   return out;
 }

@@ -12,6 +12,11 @@ constexpr AlgorithmRow kRows[] = {
     {Algorithm::kWinograd2, "winograd2", 2, 4},
     {Algorithm::kWinograd4, "winograd4", 4, 32},
     {Algorithm::kStrassen, "strassen", 0, 4},
+    {Algorithm::kPolyphase2, "polyphase2", 2, 4, 2},
+    {Algorithm::kPolyphase4, "polyphase4", 4, 32, 2},
+    {Algorithm::kIm2col, "im2col", 0, 1},
+    {Algorithm::kPhases, "phases", 0, 1},
+    {Algorithm::kBfloat16, "bfloat16", 0, 65536},
 };
 
 // Points 0, 1, -1 and infinity.
@@ -35,6 +40,38 @@ const WinogradMatrices kFour = {
      {1.0 / 24, -1.0 / 12, 1.0 / 6},
      {0, 0, 1}},
     {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
+};
+
+// Points 0, 1 and infinity of the even inputs, then the odd ones.
+const WinogradMatrices kTwoOfFive = {
+    {{1, 0, -1, 0, 0}, {0, 0, 1, 0, 0}, {0, 0, -1, 0, 1}, {0, 1, 0, 0, 0}, {0, 0, 0, 1, 0}},
+    {{1, 0, 0}, {1, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}},
+    {{1, 1, 0, 1, 0}, {0, 1, 1, 0, 1}},
+};
+// Points 0, 1, -1, 2 and infinity of the even inputs, then the odd ones.
+const WinogradMatrices kFourOfNine = {
+    {{2, 0, -1, 0, -2, 0, 1, 0, 0},
+     {0, 0, -2, 0, -1, 0, 1, 0, 0},
+     {0, 0, 2, 0, -3, 0, 1, 0, 0},
+     {0, 0, -1, 0, 0, 0, 1, 0, 0},
+     {0, 0, 2, 0, -1, 0, -2, 0, 1},
+     {0, 1, 0, 0, 0, 0, 0, 0, 0},
+     {0, 0, 0, 1, 0, 0, 0, 0, 0},
+     {0, 0, 0, 0, 0, 1, 0, 0, 0},
+     {0, 0, 0, 0, 0, 0, 0, 1, 0}},
+    {{1.0 / 2, 0, 0},
+     {-1.0 / 2, 0, -1.0 / 2},
+     {-1.0 / 6, 0, 1.0 / 6},
+     {1.0 / 6, 0, 1.0 / 3},
+     {0, 0, 1},
+     {0, 1, 0},
+     {0, 1, 0},
+     {0, 1, 0},
+     {0, 1, 0}},
+    {{1, 1, 1, 1, 0, 1, 0, 0, 0},
+     {0, 1, -1, 2, 0, 0, 1, 0, 0},
+     {0, 1, 1, 4, 0, 0, 0, 1, 0},
+     {0, 1, -1, 8, 1, 0, 0, 0, 1}},
 };
 
 const StrassenMatrices kSeven = {
@@ -122,25 +159,43 @@ std::span<const AlgorithmRow> algorithms() { return kRows; }
 const AlgorithmRow& row_of(Algorithm a) { return kRows[static_cast<size_t>(a)]; }
 
 const WinogradMatrices& winograd_matrices(Algorithm a) {
-  return a == Algorithm::kWinograd2 ? kTwo : kFour;
+  switch (a) {
+    case Algorithm::kWinograd2:
+      return kTwo;
+    case Algorithm::kPolyphase2:
+      return kTwoOfFive;
+    case Algorithm::kPolyphase4:
+      return kFourOfNine;
+    default:
+      return kFour;
+  }
 }
 const StrassenMatrices& strassen_matrices() { return kSeven; }
 
 std::vector<int64_t> WeightTransform::shape(const std::vector<int64_t>& weights) const {
   if (is_winograd(algorithm_)) {
-    std::vector<int64_t> out(dims_.size(), row_of(algorithm_).tile + kWinogradTaps - 1);
+    std::vector<int64_t> out(dims_.size(), points_of(row_of(algorithm_)));
     out.insert(out.end(), weights.begin(),
                weights.end() - static_cast<std::ptrdiff_t>(dims_.size()));
     return out;
   }
+  if (algorithm_ == Algorithm::kBfloat16) return weights;
   std::vector<int64_t> out{kStrassenProducts};
   out.insert(out.end(), weights.begin(), weights.end());
   for (const size_t d : dims_) out[1 + d] = half_of(out[1 + d]);
   return out;
 }
 
+ir::DType WeightTransform::dtype(ir::DType weights) const {
+  return algorithm_ == Algorithm::kBfloat16 ? ir::kBF16 : weights;
+}
+
 ir::Array WeightTransform::apply(const ir::Array& weights) const {
-  ir::Array out(weights.dtype(), shape(weights.shape()));
+  ir::Array out(dtype(weights.dtype()), shape(weights.shape()));
+  if (algorithm_ == Algorithm::kBfloat16) {
+    for (int64_t i = 0; i < out.elements(); ++i) out.set_double(i, weights.get_double(i));
+    return out;
+  }
   if (!is_winograd(algorithm_)) return add_quarters(weights, dims_[0], dims_[1], std::move(out));
   return turn_taps(weights, winograd_matrices(algorithm_).g, dims_.size(), std::move(out));
 }

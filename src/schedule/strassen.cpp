@@ -13,11 +13,6 @@ namespace {
 using ir::Expr;
 using te::Axis;
 
-bool is_constant(const State& s, const ir::Load& read) {
-  const StageId id = s.owner(read.buffer);
-  return id >= 0 && s.stage(id).constant;
-}
-
 // The reduction axis of more than one step, if there is just one.
 std::optional<size_t> find_k(const te::ComputeOp& op) {
   std::optional<size_t> k;

@@ -32,6 +32,11 @@ std::optional<Operands> find_operands(const te::ComputeOp& op) {
   return both.x != nullptr && both.w != nullptr ? std::optional(both) : std::nullopt;
 }
 
+bool is_constant(const State& s, const ir::Load& read) {
+  const StageId id = s.owner(read.buffer);
+  return id >= 0 && s.stage(id).constant;
+}
+
 ir::Expr Shape::add(const std::string& name, int64_t extent) {
   axes.push_back({ir::Var(name), extent});
   return axes.back().var;
@@ -59,7 +64,7 @@ ir::Buffer add_stage(State& s, StageId stage, const char* part, Shape shape, ir:
   op->reduce_axes = std::move(reduce);
   if (!op->reduce_axes.empty()) op->combiner = ir::BinaryOp::kAdd;
   op->body = std::move(body);
-  op->output = ir::Buffer::make(st.name, ir::kF32, extents);
+  op->output = ir::Buffer::make(st.name, op->body.dtype(), extents);
   st.op = op;
   st.buffer = op->output;
   st.layout = layout::Layout(st.buffer.shape());
@@ -72,7 +77,8 @@ ir::Buffer add_stage(State& s, StageId stage, const char* part, Shape shape, ir:
 ir::Buffer turn_weights(State& s, const ir::Buffer& w, WeightTransform transform) {
   Stage& st = s.edit(s.owner(w));
   st.transform = std::make_shared<const WeightTransform>(std::move(transform));
-  st.buffer = ir::Buffer::make(st.name, st.buffer.dtype(), st.transform->shape(st.buffer.shape()));
+  st.buffer = ir::Buffer::make(st.name, st.transform->dtype(st.buffer.dtype()),
+                               st.transform->shape(st.buffer.shape()));
   st.layout = layout::Layout(st.buffer.shape());
   return st.buffer;
 }

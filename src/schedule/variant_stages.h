@@ -19,6 +19,7 @@ struct Operands {
 };
 // Nothing unless `op` is a sum of products of two reads, in float32.
 std::optional<Operands> find_operands(const te::ComputeOp& op);
+bool is_constant(const State& s, const ir::Load& read);
 
 // Axes with fresh variables, in the order of the new tensor's dimensions.
 struct Shape {

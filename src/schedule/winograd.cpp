@@ -13,11 +13,11 @@ namespace {
 using ir::Expr;
 using te::Axis;
 
-// Position and tap each count once, and nothing else.
-bool slides(const Expr& index, const Axis& at, const Axis& tap) {
+// Taps side by side, and nothing else.
+bool slides(const Expr& index, const Axis& at, const Axis& tap, int64_t stride) {
   const arith::Linear l = arith::to_linear(index);
   return tap.extent == kWinogradTaps && l.terms.size() == 2 && l.constant == 0 &&
-         l.coefficient(at.var.node()) == 1 && l.coefficient(tap.var.node()) == 1;
+         l.coefficient(at.var.node()) == stride && l.coefficient(tap.var.node()) == 1;
 }
 
 class Winograd {
@@ -26,10 +26,11 @@ class Winograd {
       : s_(s),
         id_(stage),
         op_(s.stage(stage).op),
-        c_(*find_taps(*op_)),
+        c_(*find_taps(*op_, row_of(algorithm).stride)),
         m_(winograd_matrices(algorithm)),
         tile_(row_of(algorithm).tile),
-        points_(tile_ + kWinogradTaps - 1),
+        step_(tile_ * row_of(algorithm).stride),
+        points_(points_of(row_of(algorithm))),
         algorithm_(algorithm) {
     for (size_t d = 2 + c_.others; d < op_->axes.size(); ++d) {
       tiles_.push_back((op_->axes[d].extent + tile_ - 1) / tile_);
@@ -62,9 +63,9 @@ class Winograd {
       if (c_.dims == 2) {
         tile = d == 0 ? ir::floor_div(t, number(tiles_[1])) : ir::floor_mod(t, number(tiles_[1]));
       }
-      at.push_back(tile * number(tile_) + points[d]);
+      at.push_back(tile * number(step_) + points[d]);
       const int64_t extent = c_.x->buffer.shape()[at.size() - 1];
-      if ((tiles_[d] - 1) * tile_ + points_ <= extent) continue;
+      if ((tiles_[d] - 1) * step_ + points_ <= extent) continue;
       const Expr ok = ir::lt(at.back(), number(extent));
       inside = inside.defined() ? ir::logical_and(inside, ok) : ok;
     }
@@ -197,14 +198,14 @@ class Winograd {
   te::OpRef op_;  // as it was
   TapsForm c_;
   const WinogradMatrices& m_;
-  int64_t tile_, points_;
+  int64_t tile_, step_, points_;  // step: of the input from tile to tile
   Algorithm algorithm_;
   std::vector<int64_t> tiles_;  // per dimension p
 };
 
 }  // namespace
 
-std::optional<TapsForm> find_taps(const te::ComputeOp& op) {
+std::optional<TapsForm> find_taps(const te::ComputeOp& op, int64_t stride) {
   const auto both = find_operands(op);
   const size_t n = op.axes.size();
   if (!both || n < 3 || op.reduce_axes.size() != n - 1) return std::nullopt;
@@ -219,7 +220,7 @@ std::optional<TapsForm> find_taps(const te::ComputeOp& op) {
   if (!c.x->indices[1].same_as(op.reduce_axes[0].var)) return std::nullopt;
   while (c.dims < 2 && c.dims < n - 2) {
     const size_t d = n - 1 - c.dims;
-    if (!slides(c.x->indices[d], op.axes[d], op.reduce_axes[d - 1])) break;
+    if (!slides(c.x->indices[d], op.axes[d], op.reduce_axes[d - 1], stride)) break;
     ++c.dims;
   }
   c.others = n - 2 - c.dims;
@@ -233,7 +234,7 @@ double winograd_elements(const te::ComputeOp& op, const TapsForm& form, Algorith
   double out = static_cast<double>(op.axes[0].extent * op.axes[1].extent);
   for (size_t d = 2; d < op.axes.size(); ++d) {
     const bool tiled = d >= 2 + form.others;
-    const int64_t points = (op.axes[d].extent + tile - 1) / tile * (tile + kWinogradTaps - 1);
+    const int64_t points = (op.axes[d].extent + tile - 1) / tile * points_of(row_of(algorithm));
     in *= static_cast<double>(tiled ? points : x[d]);
     out *= static_cast<double>(tiled ? points : op.axes[d].extent);
   }

@@ -7,12 +7,12 @@
 
 namespace tenon::schedule {
 
-// n k o.. p.. = sum over c, taps.. of x[n, c, o's.., p + tap..] * w[k, c, taps of o.., taps of p..]
+// n k o.. p.. = sum over c, taps.. of x[n, c, o's.., p * stride + tap..] * w[k, c, taps of o.., taps of p..]
 struct TapsForm : Operands {
   size_t others = 0;  // dimensions o: any index
   size_t dims = 0;    // dimensions p: 1 or 2 at the end, of 3 taps side by side
 };
-std::optional<TapsForm> find_taps(const te::ComputeOp& op);
+std::optional<TapsForm> find_taps(const te::ComputeOp& op, int64_t stride = 1);
 
 // Elements of the largest new tensor.
 double winograd_elements(const te::ComputeOp& op, const TapsForm& form, Algorithm algorithm);

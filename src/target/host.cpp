@@ -21,6 +21,8 @@
 namespace tenon::target {
 namespace {
 
+constexpr const char* kBfloat16 = "+avx512bf16";
+
 #if defined(__x86_64__)
 
 constexpr Arch kHostArch = Arch::kX86_64;
@@ -88,6 +90,12 @@ std::vector<std::string> host_features() {
   return {};
 }
 
+// What is used only where it is asked for.
+std::vector<std::string> further_features() {
+  const bool has = has_v4() && has_bits(cpuid(7, 1).a, {5});
+  return has ? std::vector<std::string>{kBfloat16} : std::vector<std::string>{};
+}
+
 std::string host_machine() {
   const Registers vendor = cpuid(0);
   std::string name;
@@ -111,6 +119,8 @@ std::vector<std::string> host_features() {
   const bool has_dot = (getauxval(AT_HWCAP) & HWCAP_ASIMDDP) != 0;
   return has_dot ? std::vector<std::string>{"+dotprod"} : std::vector<std::string>{};
 }
+
+std::vector<std::string> further_features() { return {}; }
 
 // "CPU implementer : 0x41" and "CPU part : 0xd0c" => "0x41 0xd0c"
 std::string host_machine() {
@@ -198,7 +208,8 @@ bool runs_here(const Target& t) {
   if (t.arch != kHostArch || needed < 0 || needed > level(kHostArch, row_named(host_row()).cpu)) {
     return false;
   }
-  const std::vector<std::string> have = host_features();
+  std::vector<std::string> have = host_features();
+  for (const std::string& f : further_features()) have.push_back(f);
   std::istringstream wanted(t.features);
   for (std::string feature; std::getline(wanted, feature, ',');) {
     if (std::find(have.begin(), have.end(), feature) == have.end()) {
@@ -206,6 +217,17 @@ bool runs_here(const Target& t) {
     }
   }
   return true;
+}
+
+bool has_bfloat16(const Target& t) { return t.features.find(kBfloat16) != std::string::npos; }
+
+Target with_bfloat16(Target t) {
+  const std::vector<std::string> more = further_features();
+  if (t.name != "host" || has_bfloat16(t) ||
+      std::find(more.begin(), more.end(), kBfloat16) == more.end())
+    return t;
+  t.features += (t.features.empty() ? "" : ",") + std::string(kBfloat16);
+  return t;
 }
 
 }  // namespace tenon::target

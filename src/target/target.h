@@ -37,7 +37,8 @@ struct Target {
 };
 
 // Named rows: "x86-64" (SSE2), "x86-64-v2" (SSE4.2), "x86-64-v3" (AVX2, FMA), "x86-64-v4" (AVX-512),
-// "x86-64-v4-vnni" (with integer dot products), "aarch64" (NEON), "aarch64-dotprod".
+// "x86-64-v4-vnni" (with integer dot products), "x86-64-v4-bf16" (with those of bfloat16 too), "aarch64" (NEON),
+// "aarch64-dotprod".
 const std::vector<Target>& known_targets();
 Target host_target();
 // "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is
@@ -45,5 +46,10 @@ Target host_target();
 Target parse_target(const std::string& text);
 // True if code built for `t` runs on this machine.
 bool runs_here(const Target& t);
+
+// Dot products of bfloat16 by instructions of their own, which round in their own way: the host has them in its target
+// only when it is asked to.
+bool has_bfloat16(const Target& t);
+Target with_bfloat16(Target t);  // "host" on a machine that has them; any other target as it is
 
 }  // namespace tenon::target

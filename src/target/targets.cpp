@@ -30,6 +30,8 @@ constexpr Row kRows[] = {
     {"x86-64-v4", Arch::kX86_64, kX86Triple, "x86-64-v4", "", 64, 32, true, 1024 * kKiB},
     {"x86-64-v4-vnni", Arch::kX86_64, kX86Triple, "x86-64-v4", "+avx512vnni", 64, 32, true,
      1024 * kKiB},
+    {"x86-64-v4-bf16", Arch::kX86_64, kX86Triple, "x86-64-v4", "+avx512vnni,+avx512bf16", 64, 32,
+     true, 1024 * kKiB},
     {"aarch64", Arch::kAArch64, kArmTriple, "generic", "", 16, 32, true, 512 * kKiB},
     {"aarch64-dotprod", Arch::kAArch64, kArmTriple, "generic", "+dotprod", 16, 32, true,
      512 * kKiB},

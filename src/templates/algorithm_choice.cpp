@@ -5,7 +5,22 @@
 
 namespace tenon::templates {
 
-double most_growth(Accuracy a) { return a == Accuracy::kStrict ? 4 : 1e9; }
+double most_growth(Accuracy a) {
+  return a == Accuracy::kStrict ? 4 : a == Accuracy::kDefault ? 1000 : 1e9;
+}
+
+namespace {
+
+bool is_allowed(const Edges& edges, const schedule::AlgorithmRow& row) {
+  const auto it = std::find(edges.without.begin(), edges.without.end(), row.algorithm);
+  return row.growth <= most_growth(edges.accuracy) && it == edges.without.end();
+}
+
+bool is_asked_for(int64_t knob, schedule::Algorithm a) {
+  return knob == kFirstAlgorithm + static_cast<int64_t>(a);
+}
+
+}  // namespace
 
 double overlapped(double flops, double bytes, int cores) {
   constexpr double kFlopsPerByte = 3.5;  // of one core, while one byte arrives
@@ -23,16 +38,26 @@ std::optional<schedule::Algorithm> choose_algorithm(
   double least = worth_it * direct;
   for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
     const auto cost = cost_of(row.algorithm);
-    if (!cost || row.growth > most_growth(edges.accuracy)) continue;
+    if (!cost || !is_allowed(edges, row)) continue;
     if (asked != edges.given.end()) {
-      if (asked->second == kFirstAlgorithm + static_cast<int64_t>(row.algorithm))
-        return row.algorithm;
+      if (is_asked_for(asked->second, row.algorithm)) return row.algorithm;
     } else if (*cost < least) {
       least = *cost;
       best = row.algorithm;
     }
   }
   return best;
+}
+
+bool takes_bfloat16(const Edges& edges, const target::Target& t) {
+  constexpr auto kNarrow = schedule::Algorithm::kBfloat16;
+  const auto asked = edges.given.find(std::string(kAlgorithmKnob));
+  if (asked != edges.given.end() && !is_asked_for(asked->second, kNarrow)) return false;
+  return target::has_bfloat16(t) && is_allowed(edges, schedule::row_of(kNarrow));
+}
+
+double direct_share(const Edges& edges, const target::Target& t) {
+  return takes_bfloat16(edges, t) ? 0.55 : 1;
 }
 
 }  // namespace tenon::templates

@@ -20,4 +20,9 @@ std::optional<schedule::Algorithm> choose_algorithm(
     const Edges& edges, double direct, double worth_it,
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of);
 
+// Sums of products may be taken in bfloat16, and the target has instructions for it.
+bool takes_bfloat16(const Edges& edges, const target::Target& t);
+// Time of the direct algorithm, against that in float32.
+double direct_share(const Edges& edges, const target::Target& t);
+
 }  // namespace tenon::templates

@@ -7,8 +7,10 @@
 // are copied into a padded buffer that stays in the second-level cache.
 #include <numeric>
 
+#include "templates/algorithm_choice.h"
 #include "templates/conv_match.h"
 #include "templates/families.h"
+#include "templates/loops.h"
 #include "templates/plan_writer.h"
 
 namespace tenon::templates {
@@ -26,8 +28,12 @@ struct ChannelLoops {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), c_(c), t_(initial.target()), op_(*c.chain.anchor) {
+  Writer(const Conv& c, const schedule::State& initial, const Edges& edges, bool narrow)
+      : PlanWriter(initial, edges),
+        c_(c),
+        t_(initial.target()),
+        op_(*c.chain.anchor),
+        narrow_(narrow) {
     out_ = c.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
@@ -41,6 +47,7 @@ class Writer : private PlanWriter {
     store_weights();
     tile_output();
     tile_sum();
+    if (narrow_) loop_by_vectors(*this, narrowed());
     return take();
   }
 
@@ -80,9 +87,9 @@ class Writer : private PlanWriter {
       for (size_t d = 0; d < c_.rank; ++d) x_ *= op_.axes[2 + d].extent;
       y_ = 1;
     }
-    skip_ = skips_padding();
+    skip_ = !narrow_ && skips_padding();
     const bool free = edges().borders && !edges().fixed.contains(c_.x.name());
-    buffered_ = c_.padding && !skip_ && !free;
+    buffered_ = c_.padding && !skip_ && !free && !narrow_;
     if (buffered_) choose_row_blocks();
     RegisterTile r = choose_tile(tileable, x_, skip_ ? 1 : y_, t_);
     if (skip_) r.yn = y_;
@@ -99,7 +106,7 @@ class Writer : private PlanWriter {
     // Vectors of a tile lie in one block, or fill whole blocks.
     per_block_ = y_block_ > v ? y_block_ / v : 1;
     if (r.kb % per_block_ != 0) r.kb = std::gcd(r.kb, per_block_);
-    const int64_t block = x_block_ > 1 ? x_block_ : inner_channels(in);
+    const int64_t block = narrow_ ? pair_block() : x_block_ > 1 ? x_block_ : inner_channels(in);
     const int64_t ci = c_.group > 0 ? std::gcd(in, block) : std::min(in, block);
     split_c_ = ci > 1;
     knobs().insert({{"v", v},
@@ -111,6 +118,16 @@ class Writer : private PlanWriter {
                     {"yn", r.yn},
                     {"ci", ci},
                     {"co", arith::ceil_div(in, ci)}});
+    if (narrow_) knobs()["cp"] = ci / 2;
+  }
+
+  std::string narrowed() const { return op_.name() + ".h"; }
+
+  // Channels that lie side by side in the copy in bfloat16.
+  int64_t pair_block() const {
+    int64_t block = 32;
+    while (op_.reduce_axes[0].extent % block != 0) block /= 2;
+    return block;
   }
 
   // Channels that the innermost loop walks through although they are not stored together: taps stay outside it, where
@@ -166,6 +183,7 @@ class Writer : private PlanWriter {
   }
 
   void prepare() {
+    if (narrow_) line("variant {} bfloat16", op_.name());
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : c_.chain.inlined) {
       if (!buffered_ || p != c_.padding->op) line("compute_inline {}", p->name());
@@ -174,7 +192,11 @@ class Writer : private PlanWriter {
 
   void store_input() {
     layout::Layout l(c_.x.shape());
-    if (c_.padding && !skip_ && !buffered_) {
+    if (narrow_) {
+      const layout::Layout plain(now(narrowed()).output.shape());
+      store(narrowed(), in_blocks(plain, pair_block()));
+    }
+    if (c_.padding && !skip_ && !buffered_ && !narrow_) {
       for (size_t d = 2; d < c_.x.rank(); ++d) {
         const int64_t before = c_.padding->before[d], after = c_.padding->after[d];
         if (before + after > 0) l = l.pad(static_cast<int64_t>(d), before, after);
@@ -197,11 +219,16 @@ class Writer : private PlanWriter {
     const std::string& w = c_.w.name();
     line("layout_split {} 0 [$ko, $kv]", w);
     std::vector<std::string> perm{"0", "2"};
-    if (split_c_) line("layout_split {} 2 [$co, $ci]", w);
-    const size_t first = split_c_ ? 4 : 3;
+    if (narrow_) {
+      line("layout_split {} 2 [$co, $cp, 2]", w);
+    } else if (split_c_) {
+      line("layout_split {} 2 [$co, $ci]", w);
+    }
+    const size_t first = narrow_ ? 5 : split_c_ ? 4 : 3;
     for (size_t d = 0; d < c_.rank; ++d) perm.push_back(std::to_string(first + d));
     if (split_c_) perm.emplace_back("3");
     perm.emplace_back("1");
+    if (narrow_) perm.emplace_back("4");
     line("layout_reorder {} [{}]", w, comma(perm));
   }
 
@@ -337,7 +364,11 @@ class Writer : private PlanWriter {
     const std::string c = op_.reduce_axes[0].var.name();
     const std::string k = op_.axes[1].var.name();
     std::vector<std::string> order;
-    if (split_c_) line("split {} {} [$ci]", acc_, c);
+    if (narrow_) {
+      line("split {} {} [$cp, 2]", acc_, c);
+    } else if (split_c_) {
+      line("split {} {} [$ci]", acc_, c);
+    }
     order.push_back(split_c_ ? c + ".0" : c);
     order.insert(order.end(), c_.kernel.begin(), c_.kernel.end());
     if (split_c_) order.push_back(c + ".1");
@@ -345,12 +376,17 @@ class Writer : private PlanWriter {
     order.insert(order.end(), at.begin(), at.end());
     order.push_back(k + "_0");
     order.push_back(k + "_1");
+    if (narrow_) order.push_back(c + ".2");
     line("reorder {} [{}]", acc_, comma(order));
     if (skip_) line("unroll {} {}", acc_, c_.kernel.back());
     const size_t tiled = std::min<size_t>(at.size(), 2);
     for (size_t d = at.size() - tiled; d < at.size(); ++d) line("unroll {} {}", acc_, at[d]);
     line("unroll {} {}_0", acc_, k);
-    line("vectorize {} {}_1", acc_, k);
+    if (narrow_) {
+      line("tensorize {} {}_1 {}.2 dot_bf16bf16", acc_, k, c);
+    } else {
+      line("vectorize {} {}_1", acc_, k);
+    }
   }
 
   const Conv& c_;
@@ -365,7 +401,18 @@ class Writer : private PlanWriter {
   bool split_c_ = false;
   bool skip_ = false;      // taps on padding are left out
   bool buffered_ = false;  // padded rows are copied
+  bool narrow_;            // products of bfloat16, two at a time
 };
+
+// One group, constant weights, and pairs of channels.
+bool has_pairs(const Conv& c, const te::ComputeDag& dag) {
+  const te::ComputeOp& op = *c.chain.anchor;
+  for (const te::Input& in : dag.inputs) {
+    if (in.tensor.same_as(c.w) && !in.constant) return false;
+  }
+  return c.group == 0 && op.reduce_axes[0].extent % 2 == 0 && op.output.dtype() == ir::kF32 &&
+         c.x.dtype() == ir::kF32 && c.w.dtype() == ir::kF32;
+}
 
 }  // namespace
 
@@ -373,7 +420,14 @@ std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges
   const auto c = match_conv(initial.dag());
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
-  return Writer(*c, initial, edges).run();
+  return Writer(*c, initial, edges, false).run();
+}
+
+std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Edges& edges) {
+  if (!takes_bfloat16(edges, initial.target())) return std::nullopt;
+  const auto c = match_conv(initial.dag());
+  if (!c || !has_pairs(*c, initial.dag())) return std::nullopt;
+  return Writer(*c, initial, edges, true).run();
 }
 
 }  // namespace tenon::templates

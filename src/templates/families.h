@@ -8,11 +8,14 @@ namespace tenon::templates {
 
 std::optional<Plan> plan_winograd(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_strassen(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_im2col(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_tiled(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_contraction(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_pool(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges);

@@ -226,4 +226,27 @@ void loop_over_storage(PlanWriter& p, const std::string& stage) {
   deal_out(p, stage, loops, work);
 }
 
+void loop_by_vectors(PlanWriter& p, const std::string& stage) {
+  if (p.refused()) return;
+  const te::ComputeOp op = p.now(stage);
+  if (op.axes.empty()) return;
+  const int64_t v = p.target().lanes(4);
+  const NamedLoop last{op.axes.back().var.name(), op.axes.back().extent};
+  std::vector<NamedLoop> loops;
+  int64_t work = 1;
+  for (const te::Axis& a : op.axes) {
+    loops.push_back({a.var.name(), a.extent});
+    work *= a.extent;
+  }
+  if (last.extent > v) {
+    p.knobs()["hv"] = v;
+    p.line("split {} {} [$hv]\nvectorize {} {}.1", stage, last.name, stage, last.name);
+    loops.back() = {last.name + ".0", arith::ceil_div(last.extent, v)};
+  } else {
+    if (last.extent > 1) p.line("vectorize {} {}", stage, last.name);
+    loops.pop_back();
+  }
+  deal_out(p, stage, loops, work / v);
+}
+
 }  // namespace tenon::templates

@@ -23,4 +23,7 @@ void deal_out(PlanWriter& p, const std::string& stage, const std::vector<NamedLo
 // cut into vectors, and dealt out.
 void loop_over_storage(PlanWriter& p, const std::string& stage);
 
+// A copy of `stage` in a plan of other vectors: its own, of as many lanes as float32 has, under the knob `hv`.
+void loop_by_vectors(PlanWriter& p, const std::string& stage);
+
 }  // namespace tenon::templates

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "templates/algorithm_choice.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
@@ -86,8 +87,12 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Matmul& m, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
+  Writer(const Matmul& m, const schedule::State& initial, const Edges& edges, bool narrow)
+      : PlanWriter(initial, edges),
+        m_(m),
+        t_(initial.target()),
+        op_(*m.chain.anchor),
+        narrow_(narrow) {
     out_ = m.chain.final->name();
     acc_ = op_.name() + ".cache";
     i_ = op_.axes[m.row].var.name();
@@ -97,10 +102,16 @@ class Writer : private PlanWriter {
 
   Plan run() {
     size_knobs();
+    if (narrow_) line("variant {} bfloat16", op_.name());
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : m_.chain.inlined) line("compute_inline {}", p->name());
     store_fixed_inputs();
-    pack_columns();
+    if (narrow_) {
+      pack_pairs();
+      loop_by_vectors(*this, op_.name() + ".h");
+    } else {
+      pack_columns();
+    }
     line("layout_split {} {} [$jn, $jv]", acc_, op_.axes.size() - 1);
     tile_output();
     tile_sum();
@@ -176,6 +187,24 @@ class Writer : private PlanWriter {
     deal_out(*this, w, outer, work);
   }
 
+  // w -> other dims.., column panel, pair along k, column in panel, which of the pair
+  void pack_pairs() {
+    const std::string& w = m_.w.tensor.name();
+    knobs()["kp"] = arith::ceil_div(op_.reduce_axes[0].extent, 2);
+    line("layout_split {} {} [$jn, $jv]", w, m_.j_dim);
+    const auto moved = [&](size_t d) { return d > m_.j_dim ? d + 1 : d; };
+    const size_t k = moved(m_.k_dim);
+    line("layout_split {} {} [$kp, 2]", w, k);
+    const auto place = [&](size_t d) { return std::to_string(d > k ? d + 1 : d); };
+    std::vector<std::string> perm;
+    for (const size_t d : m_.other_dims) perm.push_back(place(moved(d)));
+    perm.push_back(place(m_.j_dim));
+    perm.push_back(std::to_string(k));
+    perm.push_back(place(m_.j_dim + 1));
+    perm.push_back(std::to_string(k + 1));
+    line("layout_reorder {} [{}]", w, comma(perm));
+  }
+
   void tile_output() {
     const std::vector<te::Axis>& axes = m_.chain.final->axes;
     const std::string i = axes[m_.row].var.name();
@@ -212,24 +241,50 @@ class Writer : private PlanWriter {
   // Whole panels, so that nothing is tested inside: what lies beyond the last column is not stored.
   void tile_sum() {
     line("split {} {}_1 [$v]", acc_, j_);
-    line("reorder {} [{}, {}, {}_1.0, {}_1.1]", acc_, k_, i_, j_, j_);
+    if (narrow_) {
+      line("split {} {} [2]", acc_, k_);
+      line("reorder {} [{}.0, {}, {}_1.0, {}_1.1, {}.1]", acc_, k_, i_, j_, j_, k_);
+    } else {
+      line("reorder {} [{}, {}, {}_1.0, {}_1.1]", acc_, k_, i_, j_, j_);
+    }
     line("unroll {} {}", acc_, i_);
     line("unroll {} {}_1.0", acc_, j_);
-    line("vectorize {} {}_1.1", acc_, j_);
+    if (narrow_) {
+      line("tensorize {} {}_1.1 {}.1 dot_bf16bf16", acc_, j_, k_);
+    } else {
+      line("vectorize {} {}_1.1", acc_, j_);
+    }
   }
 
   const Matmul& m_;
   const target::Target& t_;
   const te::ComputeOp& op_;
   std::string out_, acc_, i_, j_, k_;
+  bool narrow_;  // products of bfloat16, two at a time
 };
+
+// Constant weights, and pairs along k that lie side by side in the first operand.
+bool has_pairs(const Matmul& m) {
+  const te::ComputeOp& op = *m.chain.anchor;
+  const te::Axis& k = op.reduce_axes[0];
+  return m.constant && op.output.dtype() == ir::kF32 && m.x.tensor.dtype() == ir::kF32 &&
+         m.w.tensor.dtype() == ir::kF32 && k.extent % 2 == 0 && m.x.indices.back().same_as(k.var) &&
+         m.w.indices[m.k_dim].same_as(k.var);
+}
 
 }  // namespace
 
 std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges) {
   const auto m = match(initial.dag());
   if (!m || !may_be_plain(edges, m->chain.final->output)) return std::nullopt;
-  return Writer(*m, initial, edges).run();
+  return Writer(*m, initial, edges, false).run();
+}
+
+std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Edges& edges) {
+  if (!takes_bfloat16(edges, initial.target())) return std::nullopt;
+  const auto m = match(initial.dag());
+  if (!m || !has_pairs(*m) || !may_be_plain(edges, m->chain.final->output)) return std::nullopt;
+  return Writer(*m, initial, edges, true).run();
 }
 
 }  // namespace tenon::templates

@@ -80,9 +80,10 @@ double strassen_cost(const Dense& d, int cores) {
          kPerElement * kStrassenProducts * rows * (k + columns) / cores;
 }
 
-bool is_worth_it(const Dense& d, const Edges& edges, int cores) {
+bool is_worth_it(const Dense& d, const Edges& edges, const target::Target& t) {
+  const int cores = t.cores;
   constexpr double kWorthIt = 0.96;
-  return choose_algorithm(edges, direct_cost(d, cores), kWorthIt,
+  return choose_algorithm(edges, direct_share(edges, t) * direct_cost(d, cores), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
                             if (a != Algorithm::kStrassen) return std::nullopt;
                             return strassen_cost(d, cores);
@@ -354,7 +355,7 @@ class Writer : private PlanWriter {
 
 std::optional<Plan> plan_strassen(const schedule::State& initial, const Edges& edges) {
   const auto d = match(initial);
-  if (!d || !is_worth_it(*d, edges, initial.target().cores)) return std::nullopt;
+  if (!d || !is_worth_it(*d, edges, initial.target())) return std::nullopt;
   return Writer(*d, initial, edges).run();
 }
 

@@ -18,20 +18,22 @@ namespace tenon::templates {
 
 using Knobs = std::map<std::string, int64_t>;
 
-// How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
-// How much larger than the definition's own the rounding errors may be.
+// How much larger than the definition's own the rounding errors may be. What is chosen is measured too (compile/accuracy.h).
 enum class Accuracy : uint8_t {
   kStrict,   // at most 4 times
   kDefault,  // every algorithm whose error stays far below what networks notice
+  kFast,     // bfloat16 too
 };
+// By the rows of schedule::algorithms().
 double most_growth(Accuracy a);
 
 // A knob that asks for an algorithm instead of the one that is estimated to be best: 1 the direct one, from 2 on those of
 // schedule::algorithms(). Templates that have no such choice do not look at it.
 inline constexpr std::string_view kAlgorithmKnob = "algorithm";
 inline constexpr int64_t kFirstAlgorithm = 2;
-inline constexpr int64_t kAlgorithms = 4;
+inline constexpr int64_t kAlgorithms = 9;
 
+// How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
 struct Edges {
   // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.
   std::map<std::string, layout::Layout> fixed = {};
@@ -40,6 +42,7 @@ struct Edges {
   // Values for knobs that a plan lists as free, instead of those that the family's rule chooses.
   Knobs given = {};
   Accuracy accuracy = Accuracy::kDefault;
+  std::vector<schedule::Algorithm> without = {};  // not to be used, whatever the accuracy allows
 };
 
 struct Plan {

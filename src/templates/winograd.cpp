@@ -2,11 +2,14 @@
 // Convolution by Winograd's algorithms, where they are estimated to be faster than the direct one. Three nests, each
 // dealt out to all cores: tiles of the input transformed (channels are lanes), one matrix product per point of a tile
 // (like a pointwise convolution, with a register tile of tiles x channels), tiles of the output transformed together
-// with everything that follows.
+// with everything that follows. Dilated convolutions are computed phase by phase, those of stride 2 by tiles of even and
+// odd positions.
 #include <algorithm>
 #include <numeric>
 
+#include "schedule/phases.h"
 #include "schedule/primitives/variant.h"
+#include "schedule/winograd.h"
 #include "templates/algorithm_choice.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
@@ -20,12 +23,42 @@ using schedule::Algorithm;
 
 struct Conv {
   Chain chain;
+  te::OpRef inner;  // what the algorithm computes: the anchor, or its undilated form
   te::Tensor x, w;
-  double taps_used = 1;  // share of the taps that do not fall on padding
-  size_t dims = 0;       // dimensions of tiles: 1 or 2
-  size_t others = 0;     // spatial dimensions before them
+  double taps_used = 1;         // share of the taps that do not fall on padding
+  int64_t stride = 1;           // along the dimensions of tiles
+  size_t dims = 0;              // dimensions of tiles: 1 or 2
+  size_t others = 0;            // spatial dimensions before them
+  std::vector<int64_t> phases;  // of a dilated convolution, by spatial dimension
   std::vector<std::string> like_output;
+  int64_t phases_of(size_t spatial) const { return phases.empty() ? 1 : phases[spatial]; }
 };
+
+// The convolution itself or, of a dilated one, the one that `variant phases` makes of it.
+bool find_inner(const schedule::State& initial, Conv& c) {
+  schedule::State s = initial;
+  schedule::StageId id = initial.find(c.chain.anchor->name());
+  const te::ComputeOp& op = *c.chain.anchor;
+  if (const auto dilated = schedule::find_dilated(op); dilated && op.axes.size() > 2) {
+    const schedule::Variant split{{id}, Algorithm::kPhases};
+    if (!split.check(s)) return false;
+    split.apply(s);
+    c.phases = dilated->phases;
+    id = s.find(op.name() + ".u");
+  }
+  c.inner = s.stage(id).op;
+  for (const int64_t stride : {1, 2}) {
+    const Algorithm any = stride == 2 ? Algorithm::kPolyphase2 : Algorithm::kWinograd2;
+    const schedule::Variant step{{id}, any};
+    if (!step.check(s)) continue;
+    const auto taps = schedule::find_taps(*c.inner, stride);
+    c.stride = stride;
+    c.dims = taps->dims;
+    c.others = taps->others;
+    return true;
+  }
+  return false;
+}
 
 // Along trailing dimensions of 3 taps side by side; variant itself checks the rest.
 std::optional<Conv> match(const schedule::State& initial) {
@@ -36,30 +69,18 @@ std::optional<Conv> match(const schedule::State& initial) {
   c.chain = *chain;
   const te::ComputeOp& op = *c.chain.anchor;
   const auto parts = find_contraction(dag, op);
-  const schedule::Variant step{{initial.find(op.name())}, Algorithm::kWinograd2};
-  if (!parts || !step.check(initial)) return std::nullopt;
+  if (!parts || !find_inner(initial, c)) return std::nullopt;
   const auto padding = find_padding(dag, parts->x.tensor);
   c.x = padding ? padding->source : parts->x.tensor;
   c.w = parts->w.tensor;
   if (dag.producer(c.x) != nullptr) return std::nullopt;
-  const size_t rank = op.axes.size() - 2;
-  while (c.dims < std::min<size_t>(2, rank)) {
-    const size_t d = rank - 1 - c.dims;
-    const arith::Linear& l = parts->x.map[2 + d];
-    const te::Axis& tap = op.reduce_axes[1 + d];
-    if (tap.extent != schedule::kWinogradTaps || l.coefficient(tap.var.node()) != 1 ||
-        l.coefficient(op.axes[2 + d].var.node()) != 1)
-      break;
-    ++c.dims;
-  }
-  c.others = rank - c.dims;
-  for (size_t d = 0; padding && d < rank; ++d) {
+  for (size_t d = 0; padding && d + 2 < op.axes.size(); ++d) {
     const double lost = static_cast<double>(padding->before[2 + d] + padding->after[2 + d]);
     const auto all = static_cast<double>(op.axes[2 + d].extent * op.reduce_axes[1 + d].extent);
     c.taps_used *= 1 - std::min(lost, 2.0) / all;
   }
   c.like_output = stored_like_output(dag, c.chain);
-  return c.dims > 0 ? std::optional(c) : std::nullopt;
+  return c;
 }
 
 // ---- direct, or which tile -------------------------------------------------------------------------------------------
@@ -71,7 +92,7 @@ struct Work {
 };
 
 Work work_of(const Conv& c) {
-  const te::ComputeOp& op = *c.chain.anchor;
+  const te::ComputeOp& op = *c.inner;
   Work w;
   w.channels = static_cast<double>(op.axes[1].extent * op.reduce_axes[0].extent);
   w.outside = static_cast<double>(op.axes[0].extent);
@@ -97,23 +118,25 @@ double winograd_cost(const Conv& c, Algorithm a, int cores) {
   constexpr double kRate = 0.9;         // of the products, against the direct kernel's
   constexpr double kPerElement = 12.0;  // transforming one element of a tile
   const Work w = work_of(c);
-  const int64_t m = schedule::row_of(a).tile;
+  const schedule::AlgorithmRow& row = schedule::row_of(a);
   double points = 1, tiles = w.outside;
   for (const int64_t e : w.extents) {
-    points *= static_cast<double>(m + 2);
-    tiles *= static_cast<double>(arith::ceil_div(e, m));
+    points *= static_cast<double>(schedule::points_of(row));
+    tiles *= static_cast<double>(arith::ceil_div(e, row.tile));
   }
-  const te::ComputeOp& op = *c.chain.anchor;
+  const te::ComputeOp& op = *c.inner;
   const auto both = static_cast<double>(op.axes[1].extent + op.reduce_axes[0].extent);
   return overlapped(2 * points * tiles * w.channels / kRate, 4 * points * w.channels, cores) +
          kPerElement * points * tiles * both / cores;
 }
 
-std::optional<Algorithm> choose(const Conv& c, const Edges& edges, int cores) {
+std::optional<Algorithm> choose(const Conv& c, const Edges& edges, const target::Target& t) {
+  const int cores = t.cores;
   constexpr double kWorthIt = 0.9;
-  return choose_algorithm(edges, direct_cost(c, cores), kWorthIt,
+  return choose_algorithm(edges, direct_share(edges, t) * direct_cost(c, cores), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
-                            if (!schedule::is_winograd(a)) return std::nullopt;
+                            if (!schedule::is_winograd(a) || schedule::row_of(a).stride != c.stride)
+                              return std::nullopt;
                             return winograd_cost(c, a, cores);
                           });
 }
@@ -126,7 +149,7 @@ class Writer : private PlanWriter {
       : PlanWriter(initial, edges),
         c_(c),
         t_(initial.target()),
-        op_(*c.chain.anchor),
+        op_(*c.inner),
         row_(schedule::row_of(a)),
         name_(op_.name()),
         out_(c.chain.final->name()) {
@@ -138,13 +161,17 @@ class Writer : private PlanWriter {
   std::optional<Plan> run() {
     if (!fits()) return std::nullopt;
     size_knobs();
+    const std::string& anchor = c_.chain.anchor->name();
+    const bool dilated = !c_.phases.empty();
+    if (dilated) line("variant {} phases", anchor);
     line("variant {} {}", name_, row_.name);
     line("cache_write {}.m register", name_);
     for (const te::ComputeOp* p : c_.chain.inlined) {
-      if (p != &op_) line("compute_inline {}", p->name());
+      if (p != c_.chain.anchor) line("compute_inline {}", p->name());
     }
     line("compute_inline {}.y", name_);
-    if (&op_ != c_.chain.final) line("compute_inline {}", name_);
+    if (dilated) line("compute_inline {}.x\ncompute_inline {}", anchor, name_);
+    if (c_.chain.anchor != c_.chain.final) line("compute_inline {}", anchor);
     store_all();
     tile_output();
     tile_products();
@@ -211,7 +238,7 @@ class Writer : private PlanWriter {
       const auto block =
           it == edges().fixed.end() ? std::optional(lanes_) : block_of(it->second, lanes_);
       if (!block) continue;
-      store(s, blocked(op_.output.shape(), *block));
+      store(s, blocked(c_.chain.final->output.shape(), *block));
       done.push_back(s);
     }
     store_fixed_inputs(done);
@@ -239,14 +266,20 @@ class Writer : private PlanWriter {
   void tile_output() {
     const te::ComputeOp& last = *c_.chain.final;
     const std::string n = last.axes[0].var.name(), k = last.axes[1].var.name();
-    std::vector<std::string> outer{n, k + "_0"}, inner;
+    std::vector<std::string> outer{n, k + "_0"}, phases, inner;
     for (size_t d = 0; d < c_.others; ++d) outer.push_back(last.axes[2 + d].var.name());
     for (size_t d = 2 + c_.others; d < last.axes.size(); ++d) {
       const std::string p = last.axes[d].var.name();
-      line("split {} {} [$m]", out_, p);
+      if (const int64_t f = c_.phases_of(d - 2); f > 1) {
+        line("split {} {} [$m, {}]", out_, p, f);
+        phases.push_back(p + ".2");
+      } else {
+        line("split {} {} [$m]", out_, p);
+      }
       outer.push_back(p + ".0");
       inner.push_back(p + ".1");
     }
+    outer.insert(outer.end(), phases.begin(), phases.end());
     std::vector<std::string> order = outer;
     order.insert(order.end(), inner.begin(), inner.end());
     order.push_back(k + "_1");
@@ -328,7 +361,7 @@ class Writer : private PlanWriter {
 std::optional<Plan> plan_winograd(const schedule::State& initial, const Edges& edges) {
   const auto c = match(initial);
   if (!c) return std::nullopt;
-  const auto algorithm = choose(*c, edges, initial.target().cores);
+  const auto algorithm = choose(*c, edges, initial.target());
   if (!algorithm) return std::nullopt;
   return Writer(*c, *algorithm, initial, edges).run();
 }

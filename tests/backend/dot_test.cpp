@@ -91,6 +91,8 @@ TEST(DotTest, UsesTheInstruction) {
       {ir::kU8, ir::kI8, "aarch64-dotprod", "\tsdot", 8},
       {ir::kU8, ir::kI8, "aarch64", "\tsdot", 0},
       {ir::kBF16, ir::kBF16, "x86-64-v4", "vfmadd", 2},
+      {ir::kBF16, ir::kBF16, "x86-64-v4-bf16", "vdpbf16ps", 1},
+      {ir::kBF16, ir::kBF16, "x86-64-v4-bf16 vector_bytes=32", "vdpbf16ps", 2},
   };
   for (const auto& row : rows) {
     const DotCase c{row.a, row.b, row.a.is_float() ? ir::kF32 : ir::kI32, row.a.bits == 8 ? 4 : 2};

@@ -71,10 +71,11 @@ void draw_channels(Drawing& c, Rng& rng) {
 
 void draw_windows(Drawing& c, Rng& rng) {
   const bool filter = c.kind == Kind::kPlain && rng.chance(0.5);  // what other algorithms take
+  const int64_t step = rng.chance(0.6) ? 1 : 2;
   for (size_t d = 0; d < c.rank; ++d) {
     const bool point = c.kind == Kind::kPointwise;
     c.kernel.push_back(point ? 1 : filter || rng.chance(0.4) ? 3 : rng.between(1, 4));
-    c.p.stride.push_back(filter || rng.chance(0.4) ? 1 : rng.between(2, 3));
+    c.p.stride.push_back(filter ? step : rng.chance(0.4) ? 1 : rng.between(2, 3));
     c.p.dilation.push_back(filter || rng.chance(0.6) ? 1 : 2);
     const int64_t most = point ? 0 : std::min<int64_t>(2, span_of(c, d) - 1);
     c.p.pad_before.push_back(rng.chance(0.3) ? 0 : rng.between(0, most));

@@ -10,15 +10,19 @@ namespace {
 
 using namespace schedule;  // NOLINT(google-build-using-namespace): layout primitives and stages
 
+// Those that fit few convolutions are taken wherever they fit.
 void take_variant(TraceDrawer& d, Counts& counts) {
   const StageRef c{d.state().find("C")};
-  std::vector<Step> steps;
+  std::vector<Step> rare, common;
   for (const AlgorithmRow& row : algorithms()) {
     const Step v = Variant{c, row.algorithm};
-    if (schedule::check(v, d.state())) steps.push_back(v);
+    const bool fits_most =
+        row.algorithm == Algorithm::kIm2col || row.algorithm == Algorithm::kBfloat16;
+    if (schedule::check(v, d.state())) (fits_most ? common : rare).push_back(v);
   }
-  if (steps.empty()) return;
-  const Step step = d.rng.pick(steps);
+  if (rare.empty() && common.empty()) return;
+  const bool often = !rare.empty() && d.rng.chance(0.85);
+  const Step step = d.rng.pick(often || common.empty() ? rare : common);
   Count& count = counts[row_of(std::get<Variant>(step).algorithm).name];
   ++count.proposed;
   count.accepted += d.take(step) ? 1 : 0;
@@ -62,6 +66,7 @@ void store(TraceDrawer& d, StageRef s) {
 Drawn from_template(const State& initial, Rng& rng, Counts& counts) {
   templates::Edges edges;
   edges.borders = rng.chance(0.5);
+  if (rng.chance(0.5)) edges.accuracy = templates::Accuracy::kFast;
   if (rng.chance(0.7))
     edges.given[std::string(templates::kAlgorithmKnob)] = rng.between(1, templates::kAlgorithms);
   Trace trace = templates::choose(initial, edges).trace;

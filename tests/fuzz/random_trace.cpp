@@ -95,9 +95,8 @@ std::vector<AlgorithmRow> TraceDrawer::algorithms_for(StageRef s) const {
   const auto op = std::find_if(dag.ops.begin(), dag.ops.end(), [&](const te::OpRef& o) {
     return state().has(s) && o->name() == stage(s).name;
   });
-  if (op == dag.ops.end() || !is_tested(dag, (*op)->output)) return out;
-  std::erase_if(
-      out, [](const AlgorithmRow& r) { return r.algorithm == schedule::Algorithm::kWinograd4; });
+  const bool tested = op != dag.ops.end() && is_tested(dag, (*op)->output);
+  std::erase_if(out, [&](const AlgorithmRow& r) { return r.growth > (tested ? 4 : 100); });
   return out;
 }
 
@@ -130,7 +129,7 @@ struct Nonsense {
   void operator()(schedule::Dot& v) { v = static_cast<schedule::Dot>(rng.between(0, 4)); }
   void operator()(schedule::Algorithm& v) {
     v = static_cast<schedule::Algorithm>(
-        rng.between(0, static_cast<int64_t>(schedule::algorithms().size()) - 1));
+        rng.between(0, static_cast<int64_t>(schedule::Algorithm::kPhases)));
   }
   template <class T>
   void operator()(std::vector<T>& v) {

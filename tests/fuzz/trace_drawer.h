@@ -31,7 +31,8 @@ class TraceDrawer {
   schedule::StageRef loop_stage();
   schedule::LoopRef leaf(schedule::StageRef s);
   schedule::StageRef reader_of(schedule::StageRef s);
-  // Those whose rounding cannot decide what is computed from the stage: of all, tiles of four alone round whole numbers.
+  // Those whose rounding cannot decide what is computed from the stage: small tiles do not round whole numbers. Bfloat16
+  // rounds more than ops behind it can take.
   std::vector<schedule::AlgorithmRow> algorithms_for(schedule::StageRef s) const;
   int64_t factor(int64_t extent);
   ir::Scope scope();

@@ -44,6 +44,17 @@ output C
 output D
 )";
 
+// Windows two positions apart, and taps two positions apart.
+inline constexpr const char* kWindows = R"(
+input X: f32[1, 3, 9, 12]
+const W: f32[4, 3, 3, 3]
+const U: f32[2, 3, 3, 2]
+C[n: 1, k: 4, y: 4, x: 5] = sum(c: 3, r: 3, s: 3) X[n, c, y*2 + r, x*2 + s] * W[k, c, r, s]
+D[n: 1, k: 2, y: 5, x: 9] = sum(c: 3, r: 3, s: 2) X[n, c, y + r*2, x + s*3] * U[k, c, r, s]
+output C
+output D
+)";
+
 // Products of odd extents: weights either way round, rows that are two axes, and a pointwise convolution with stride 2.
 inline constexpr const char* kProducts = R"(
 input X: f32[3, 5, 7]

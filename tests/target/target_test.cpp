@@ -26,10 +26,10 @@ TEST(Targets, RowsDescribeTheirVectors) {
     int vector_registers;
     bool has_fma;
   } rows[] = {
-      {"x86-64", 16, 16, false},         {"x86-64-v2", 16, 16, false},
-      {"x86-64-v3", 32, 16, true},       {"x86-64-v4", 64, 32, true},
-      {"x86-64-v4-vnni", 64, 32, true},  {"aarch64", 16, 32, true},
-      {"aarch64-dotprod", 16, 32, true},
+      {"x86-64", 16, 16, false},        {"x86-64-v2", 16, 16, false},
+      {"x86-64-v3", 32, 16, true},      {"x86-64-v4", 64, 32, true},
+      {"x86-64-v4-vnni", 64, 32, true}, {"x86-64-v4-bf16", 64, 32, true},
+      {"aarch64", 16, 32, true},        {"aarch64-dotprod", 16, 32, true},
   };
   EXPECT_EQ(known_targets().size(), std::size(rows));
   for (const auto& row : rows) {

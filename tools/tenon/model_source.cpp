@@ -111,8 +111,9 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
   command.add_flag("--no-fuse", options.no_fuse, "One kernel per node, for finding faults");
   command
       .add_option("--accuracy", options.accuracy,
-                  "default, or strict: no algorithm that rounds 4 times worse than the definition")
-      ->check(CLI::IsMember({"default", "strict"}))
+                  "default, strict: no algorithm that rounds 4 times worse than the definition, or "
+                  "fast: bfloat16 too")
+      ->check(CLI::IsMember({"strict", "default", "fast"}))
       ->capture_default_str()
       ->type_name("HOW");
   command
@@ -239,6 +240,7 @@ std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& 
 
 templates::Accuracy accuracy_of(const ModelOptions& options) {
   return options.accuracy == "strict" ? templates::Accuracy::kStrict
+         : options.accuracy == "fast" ? templates::Accuracy::kFast
                                       : templates::Accuracy::kDefault;
 }
 
@@ -259,11 +261,16 @@ artifact::Program compile_recorded(const graph::Graph& g, const std::string& nam
 
 }  // namespace
 
+target::Target target_of(const ModelOptions& options) {
+  target::Target t = target::parse_target(options.target);
+  return options.accuracy == "fast" ? target::with_bfloat16(std::move(t)) : t;
+}
+
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
   compile::Options how;
   how.accuracy = accuracy_of(options);
-  how.target = target::parse_target(options.target);
+  how.target = target_of(options);
   how.fuse = !options.no_fuse;
   how.frozen = options.frozen;
   how.threads = options.compile_threads;

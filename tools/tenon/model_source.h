@@ -60,6 +60,8 @@ std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& 
                                                             const onnx::ModelInfo& info);
 
 templates::Accuracy accuracy_of(const ModelOptions& options);
+// --target, with what only --accuracy fast makes use of.
+target::Target target_of(const ModelOptions& options);
 
 struct Compiled {
   artifact::Program program;

@@ -16,7 +16,18 @@ namespace {
 TaskList tasks_of(const artifact::Program& program) {
   TaskList list{program.name, program.target, {}};
   for (const artifact::Kernel& k : program.kernels) {
-    list.tasks.push_back({k.name, k.task, k.origin, k.te, k.edges, k.trace, k.flops, 0, {}});
+    list.tasks.push_back({k.name,
+                          k.task,
+                          k.origin,
+                          k.te,
+                          k.edges,
+                          k.trace,
+                          k.algorithm,
+                          k.error,
+                          k.direct_error,
+                          k.flops,
+                          0,
+                          {}});
   }
   for (const artifact::Step& step : program.steps) {
     TaskText& task = list.tasks[static_cast<size_t>(step.kernel)];
@@ -24,6 +35,15 @@ TaskList tasks_of(const artifact::Program& program) {
     task.nodes.insert(task.nodes.end(), step.nodes.begin(), step.nodes.end());
   }
   return list;
+}
+
+void add_errors(const Json& manifest, TaskText& task) {
+  for (const Json& k : manifest.value("kernels", Json::array())) {
+    if (k.value("name", "") != task.kernel) continue;
+    task.algorithm = k.value("algorithm", "");
+    task.error = k.value("error", 0.0);
+    task.direct_error = k.value("direct_error", 0.0);
+  }
 }
 
 // The manifest names kernels and nodes, the lock file beside it holds expressions and traces.
@@ -34,8 +54,10 @@ TaskList tasks_of(const artifact::Model& model) {
     auto it = std::find_if(list.tasks.begin(), list.tasks.end(),
                            [&](const TaskText& t) { return t.kernel == step.kernel; });
     if (it == list.tasks.end()) {
-      list.tasks.push_back({step.kernel, step.task, step.origin, "", "", "", step.flops, 0, {}});
+      list.tasks.push_back(
+          {step.kernel, step.task, step.origin, "", "", "", "", 0, 0, step.flops, 0, {}});
       it = list.tasks.end() - 1;
+      add_errors(manifest, *it);
     }
     it->calls += 1;
     it->nodes.insert(it->nodes.end(), step.nodes.begin(), step.nodes.end());

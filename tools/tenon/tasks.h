@@ -12,6 +12,8 @@ namespace tenon::tools {
 struct TaskText {
   std::string kernel, task, origin;
   std::string te, edges, trace;
+  std::string algorithm;  // and its errors: see artifact::Kernel
+  double error = 0, direct_error = 0;
   double flops = 0;
   int calls = 0;
   std::vector<std::string> nodes;  // of all calls

@@ -270,7 +270,7 @@ measure::DeviceOptions device_options(const TuneOptions& o) {
 
 tune::SessionOptions session_options(const TuneOptions& o) {
   tune::SessionOptions s;
-  s.compile.target = target::parse_target(o.model.target);
+  s.compile.target = target_of(o.model);
   if (!target::runs_here(s.compile.target)) {
     throw CommandError(kExitUnreachable,
                        fmt::format("target '{}' does not run on this machine, so nothing can be "

@@ -53,6 +53,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   cpu.round = has("+sse4.1");
   cpu.scale = has("+avx512dq") && has("+avx512vl");
   cpu.dot = has("+avx512vnni") || has("+avxvnni");
+  cpu.dot_bf16 = has("+avx512bf16");
   return cpu;
 }
 

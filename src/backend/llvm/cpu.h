@@ -13,6 +13,7 @@ struct Cpu {
   bool round = false;         // round to integral
   bool scale = false;         // f32 times a power of two, fractions: AVX-512
   bool dot = false;           // sums of four products of 8-bit integers
+  bool dot_bf16 = false;      // sums of two products of bfloat16
   int vector_bytes = 16;      // widest register worth using
   int64_t l3_bytes = 0;       // last-level cache; 0: none known
 };

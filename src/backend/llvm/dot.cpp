@@ -32,6 +32,15 @@ class Dot {
     return cpu_.x86 ? fours_by_pairs(x, y, acc) : one_by_one(x, y, acc);
   }
 
+  Value* floats(Value* x, Value* y, Value* acc) {
+    const auto id = sized(llvm::Intrinsic::x86_avx512bf16_dpbf16ps_128,
+                          llvm::Intrinsic::x86_avx512bf16_dpbf16ps_256,
+                          llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512);
+    llvm::Type* pairs = vector(b_.getBFloatTy(), 2 * lanes_);
+    return b_.CreateIntrinsic(id, {},
+                              {acc, b_.CreateBitCast(x, pairs), b_.CreateBitCast(y, pairs)});
+  }
+
  private:
   llvm::VectorType* vector(llvm::Type* element, int lanes) {
     return llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
@@ -218,7 +227,7 @@ Value* emit_dot(llvm::IRBuilder<>& b, const Cpu& cpu, Ops& ops, DType tx, Value*
   llvm::Type* words = llvm::FixedVectorType::get(b.getInt32Ty(), static_cast<unsigned>(total));
   Value* xs = b.CreateBitCast(to_stored(b, cpu, tx, x), words);
   Value* ys = b.CreateBitCast(to_stored(b, cpu, ty, y), words);
-  if (tx.is_float()) {
+  if (tx.is_float() && !cpu.dot_bf16) {
     return dot_bf16(b, ops, xs, ys, acc);
   }
   Value* result = nullptr;
@@ -227,9 +236,12 @@ Value* emit_dot(llvm::IRBuilder<>& b, const Cpu& cpu, Ops& ops, DType tx, Value*
     while (lanes > 4 && lanes > total - at) {
       lanes /= 2;
     }
-    Value* part = Dot(b, cpu, lanes, tx, ty)
-                      .integers(padded_lanes(b, xs, at, lanes), padded_lanes(b, ys, at, lanes),
-                                padded_lanes(b, acc, at, lanes), shared);
+    Dot dot(b, cpu, lanes, tx, ty);
+    Value* x_part = padded_lanes(b, xs, at, lanes);
+    Value* y_part = padded_lanes(b, ys, at, lanes);
+    Value* sum = padded_lanes(b, acc, at, lanes);
+    Value* part =
+        tx.is_float() ? dot.floats(x_part, y_part, sum) : dot.integers(x_part, y_part, sum, shared);
     result = append(b, result, at, part, total);
     at += lanes;
   }

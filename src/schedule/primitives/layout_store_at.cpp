@@ -15,7 +15,8 @@ Result<void> LayoutStoreAt::check(const State& s) const {
   const Illegal bad{
       .code = IllegalCode::kNotAGuest, .stage = stage.id, .other = host.id, .value = dim};
   if (stage == host || !guest.is_input() || !st.is_input() || guest.stored_in >= 0) return bad;
-  if (!guest.layout.is_identity() || !st.layout.is_identity()) return bad;
+  if (!guest.layout.is_identity() || !st.layout.is_identity() || guest.transform != nullptr)
+    return bad;
   if (guest.buffer.dtype() != st.buffer.dtype() || guest.buffer.rank() + 1 != st.buffer.rank())
     return bad;
   std::vector<int64_t> slab = st.buffer.shape();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/primitives/variant.h"
 
+#include "schedule/bfloat16.h"
+#include "schedule/im2col.h"
+#include "schedule/phases.h"
 #include "schedule/rules.h"
 #include "schedule/strassen.h"
 #include "schedule/winograd.h"
@@ -26,9 +29,21 @@ struct Found {
 // Nothing if the stage is not of the form that the algorithm computes.
 std::optional<Found> find_form(const State& s, const te::ComputeOp& op, Algorithm algorithm) {
   if (is_winograd(algorithm)) {
-    const auto taps = find_taps(op);
+    const auto taps = find_taps(op, row_of(algorithm).stride);
     if (!taps) return std::nullopt;
     return Found{*taps, winograd_elements(op, *taps, algorithm)};
+  }
+  if (algorithm == Algorithm::kIm2col) {
+    const auto patches = find_patches(s, op);
+    return patches ? std::optional(Found{*patches, patches->elements}) : std::nullopt;
+  }
+  if (algorithm == Algorithm::kPhases) {
+    const auto dilated = find_dilated(op);
+    return dilated ? std::optional(Found{*dilated, dilated->elements}) : std::nullopt;
+  }
+  if (algorithm == Algorithm::kBfloat16) {
+    const auto both = find_narrowable(s, op);
+    return both ? std::optional(Found{*both, 0}) : std::nullopt;
   }
   const auto product = find_product(s, op);
   if (!product) return std::nullopt;
@@ -57,6 +72,9 @@ Result<void> Variant::check(const State& s) const {
 
 void Variant::apply(State& s) const {
   if (is_winograd(algorithm)) return compute_by_winograd(s, stage.id, algorithm);
+  if (algorithm == Algorithm::kIm2col) return compute_by_im2col(s, stage.id);
+  if (algorithm == Algorithm::kPhases) return compute_by_phases(s, stage.id);
+  if (algorithm == Algorithm::kBfloat16) return compute_in_bfloat16(s, stage.id);
   compute_by_strassen(s, stage.id);
 }
 

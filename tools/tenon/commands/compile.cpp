@@ -31,7 +31,7 @@ struct CompileOptions {
 tune::BestRecords recorded(const CompileOptions& options) {
   task::Protocol protocol;
   protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
-  const target::Target target = target::parse_target(options.model.target);
+  const target::Target target = target_of(options.model);
   return tune::best_records(*open_db_to_read({options.db}), target,
                             measure::measured_target(target), task::to_string(protocol));
 }

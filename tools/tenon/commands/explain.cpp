@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "backend/backend.h"
+#include "compile/accuracy.h"
 #include "ir/print.h"
 #include "te/text.h"
 #include "tools/tenon/command.h"
@@ -24,7 +25,7 @@ struct ExplainOptions {
   ProgramOptions program;
   ModelOptions model;
   std::string task;
-  std::vector<std::string> show = {"loops", "summary"};
+  std::vector<std::string> show = {"loops", "summary", "accuracy"};
 };
 
 std::string emit_text(const Program& program, Emit kind) {
@@ -67,6 +68,23 @@ Json show_summary(const Program& program, bool json) {
   return {{"stages", list}, {"code", to_json(code.all)}, {"hottest_block", to_json(code.hottest)}};
 }
 
+// By which algorithm sums of products are computed, and what its rounding costs.
+Json show_accuracy(const Program& program, bool json) {
+  compile::Errors errors;
+  const auto e = errors.of(program.initial, program.trace);
+  if (json) {
+    return !e ? Json()
+              : Json{{"algorithm", e->algorithm},
+                     {"error", e->error.relative},
+                     {"direct_error", e->error.direct}};
+  }
+  if (!e) return "no sums of products in float32\n";
+  return fmt::format(
+      "algorithm {}, error {:.1e} of the largest value against float64 on random data "
+      "(direct float32: {:.1e})\n",
+      e->algorithm, e->error.relative, e->error.direct);
+}
+
 Json show_te(const Program& p, bool) { return te::to_text(p.state.dag()); }
 Json show_trace(const Program& p, bool) { return schedule::to_text(p.trace, p.initial); }
 Json show_loops(const Program& p, bool) { return schedule::to_string(p.state); }
@@ -83,10 +101,10 @@ struct Section {
 constexpr Section kSections[] = {
     {"te", show_te},   {"trace", show_trace},     {"loops", show_loops},
     {"ir", show_ir},   {"llvm", show_llvm},       {"llvm-opt", show_llvm_opt},
-    {"asm", show_asm}, {"summary", show_summary},
+    {"asm", show_asm}, {"summary", show_summary}, {"accuracy", show_accuracy},
 };
 constexpr std::string_view kSectionNames =
-    "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, summary";
+    "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, summary, accuracy";
 constexpr std::string_view kPassPrefix = "pass:";
 
 Json show_section(const Program& program, const std::string& name, bool json) {
@@ -109,22 +127,30 @@ Json show_section(const Program& program, const std::string& name, bool json) {
 Json list_json(const TaskList& list) {
   Json tasks = Json::array();
   for (const TaskText& t : list.tasks) {
-    tasks.push_back({{"kernel", t.kernel},
-                     {"task", t.task},
-                     {"origin", t.origin},
-                     {"calls", t.calls},
-                     {"flops", t.flops},
-                     {"nodes", t.nodes}});
+    Json row = {{"kernel", t.kernel}, {"task", t.task}, {"origin", t.origin}};
+    if (!t.algorithm.empty()) {
+      row["algorithm"] = t.algorithm;
+      row["error"] = t.error;
+      row["direct_error"] = t.direct_error;
+    }
+    row["calls"] = t.calls;
+    row["flops"] = t.flops;
+    row["nodes"] = t.nodes;
+    tasks.push_back(std::move(row));
   }
   return {{"schema", "tenon.explain/1"}, {"model", list.model}, {"tasks", tasks}};
 }
 
+// Errors are against float64 on random data, relative to the largest value.
 std::string list_text(const TaskList& list) {
-  std::string text = fmt::format("{:<24} {:<16}  {:>5}  {:>9}  {:<22} {}\n", "kernel", "task",
-                                 "calls", "MFLOP", "schedule", "first node of the model");
+  std::string text =
+      fmt::format("{:<24} {:<16}  {:>5}  {:>9}  {:<22} {:<10} {:>8}  {}\n", "kernel", "task",
+                  "calls", "MFLOP", "schedule", "algorithm", "error", "first node of the model");
   for (const TaskText& t : list.tasks) {
-    text += fmt::format("{:<24} {:<16}  {:>5}  {:>9.2f}  {:<22} {}\n", t.kernel, t.task, t.calls,
-                        t.flops * 1e-6, t.origin, t.nodes.empty() ? "" : t.nodes.front());
+    text += fmt::format("{:<24} {:<16}  {:>5}  {:>9.2f}  {:<22} {:<10} {:>8}  {}\n", t.kernel,
+                        t.task, t.calls, t.flops * 1e-6, t.origin, t.algorithm,
+                        t.algorithm.empty() ? "" : fmt::format("{:.1e}", t.error),
+                        t.nodes.empty() ? "" : t.nodes.front());
   }
   return text;
 }

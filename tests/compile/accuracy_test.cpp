@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors that are measured by a model of each algorithm's rounding are those of its programs.
+#include "compile/accuracy.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "compile/compile.h"
+#include "compile/run.h"
+#include "graph/builder.h"
+#include "graph/random_graph.h"
+#include "lower/lower.h"
+#include "te/ops.h"
+
+namespace tenon::compile {
+namespace {
+
+using schedule::Algorithm;
+using templates::Accuracy;
+
+te::ComputeDag conv_dag(ir::DType t, int64_t channels, size_t rank, int64_t stride) {
+  te::Builder b;
+  te::ConvParams p;
+  p.stride.assign(rank, stride);
+  std::vector<int64_t> x{1, channels}, w{8, channels};
+  for (size_t d = 0; d < rank; ++d) {
+    x.push_back(stride * (rank == 1 ? 32 : 8) + 2);
+    w.push_back(3);
+  }
+  b.output(te::conv(b, "C", b.input("X", t, x), b.constant("W", t, w), p));
+  return b.finish();
+}
+
+te::ComputeDag dense_dag(ir::DType t, int64_t depth) {
+  te::Builder b;
+  b.output(te::dense(b, "C", b.input("X", t, {12, depth}), b.constant("W", t, {16, depth})));
+  return b.finish();
+}
+
+std::vector<ir::Array> random_floats(const te::ComputeDag& dag, uint64_t seed) {
+  Rng rng(seed);
+  std::vector<ir::Array> out;
+  for (const te::Input& in : dag.inputs) {
+    ir::Array a(ir::kF32, in.tensor.shape());
+    for (int64_t i = 0; i < a.elements(); ++i) {
+      double v = -3;
+      for (int n = 0; n < 6; ++n) v += rng.unit();
+      a.set_double(i, v);
+    }
+    out.push_back(std::move(a));
+  }
+  return out;
+}
+
+std::vector<ir::Array> as_doubles(const std::vector<ir::Array>& all) {
+  std::vector<ir::Array> out;
+  for (const ir::Array& a : all) {
+    out.emplace_back(ir::kF64, a.shape());
+    for (int64_t i = 0; i < a.elements(); ++i) out.back().set_double(i, a.get_double(i));
+  }
+  return out;
+}
+
+// Of the program that `variant` makes, against the same dag in float64.
+double error_of(const te::ComputeDag& dag, const te::ComputeDag& exact,
+                std::optional<Algorithm> algorithm) {
+  const schedule::State initial(std::make_shared<const te::ComputeDag>(dag),
+                                std::make_shared<const target::Target>(target::host_target()));
+  schedule::Trace trace;
+  if (algorithm) trace.emplace_back(schedule::Variant{{initial.find("C")}, *algorithm});
+  const auto s = schedule::replay(initial, trace);
+  EXPECT_TRUE(s);
+  const auto f = lower::lower(*s);
+  EXPECT_TRUE(f);
+  const auto inputs = random_floats(dag, 5);
+  const auto got = lower::interpret(*s, *f, inputs);
+  const auto want = te::evaluate(exact, as_doubles(inputs));
+  double largest = 0, error = 0;
+  for (int64_t i = 0; i < want[0].elements(); ++i) {
+    largest = std::max(largest, std::abs(want[0].get_double(i)));
+    error = std::max(error, std::abs(want[0].get_double(i) - got[0].get_double(i)));
+  }
+  return error / largest;
+}
+
+void expect_alike(double modelled, double real) {
+  EXPECT_LT(modelled, 3 * real);
+  EXPECT_GT(modelled, real / 3);
+}
+
+TEST(Rounding, OfWinogradsAlgorithmsIsThatOfTheirPrograms) {
+  for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
+    if (!schedule::is_winograd(row.algorithm)) continue;
+    for (const size_t rank : {1u, 2u}) {
+      SCOPED_TRACE(std::string(row.name) + " " + std::to_string(rank));
+      const auto dag = conv_dag(ir::kF32, 24, rank, row.stride);
+      const auto exact = conv_dag(ir::kF64, 24, rank, row.stride);
+      const LayerError e = winograd_error(row.algorithm, rank, 24);
+      expect_alike(e.relative, error_of(dag, exact, row.algorithm));
+      expect_alike(e.direct, error_of(dag, exact, std::nullopt));
+    }
+  }
+}
+
+TEST(Rounding, OfStrassensAlgorithmIsThatOfItsPrograms) {
+  for (const int64_t depth : {33, 200}) {
+    const auto dag = dense_dag(ir::kF32, depth), exact = dense_dag(ir::kF64, depth);
+    const LayerError e = strassen_error(depth);
+    expect_alike(e.relative, error_of(dag, exact, Algorithm::kStrassen));
+    expect_alike(e.direct, error_of(dag, exact, std::nullopt));
+  }
+}
+
+// What is known of them: tiles of 2 round about as well as direct sums, tiles of 4 several times worse.
+TEST(Rounding, DecidesWhatAccuraciesAllow) {
+  for (const int64_t channels : {1, 3, 16, 64, 512, 2048}) {
+    SCOPED_TRACE(channels);
+    const LayerError two = winograd_error(Algorithm::kWinograd2, 2, channels);
+    const LayerError four = winograd_error(Algorithm::kWinograd4, 2, channels);
+    EXPECT_TRUE(allows(Accuracy::kStrict, two)) << two.relative << " " << two.direct;
+    EXPECT_TRUE(allows(Accuracy::kDefault, four)) << four.relative;
+    EXPECT_TRUE(allows(Accuracy::kStrict, winograd_error(Algorithm::kPolyphase2, 2, channels)));
+    EXPECT_TRUE(allows(Accuracy::kDefault, winograd_error(Algorithm::kPolyphase4, 2, channels)));
+    EXPECT_GT(four.relative, two.relative);
+    EXPECT_LT(four.relative, 5e-5);
+  }
+  EXPECT_FALSE(allows(Accuracy::kStrict, winograd_error(Algorithm::kWinograd4, 2, 128)));
+  for (const int64_t depth : {2, 64, 768, 3072}) {
+    EXPECT_TRUE(allows(Accuracy::kStrict, strassen_error(depth))) << depth;
+    const LayerError direct = direct_error(depth);
+    EXPECT_EQ(direct.relative, direct.direct);
+    EXPECT_LT(direct.relative, 1e-5);
+  }
+}
+
+TEST(Rounding, IsTheSameEveryTime) {
+  EXPECT_EQ(direct_error(100).relative, direct_error(100).relative);
+  EXPECT_EQ(winograd_error(Algorithm::kWinograd4, 2, 32).relative,
+            winograd_error(Algorithm::kWinograd4, 2, 32).relative);
+}
+
+graph::Graph one_conv(int64_t channels) {
+  Rng rng(3);
+  graph::Graph g;
+  graph::GraphBuilder b(g);
+  te::ConvParams same;
+  same.pad_before = same.pad_after = {1, 1};
+  const auto x = b.input("x", ir::kF32, {1, channels, 28, 28});
+  const auto w = b.constant(graph::random_array(rng, ir::kF32, {channels, channels, 3, 3}));
+  g.add_output(b.add("conv", graph::Conv{same}, {x, w}), "y");
+  return g;
+}
+
+Options with(Accuracy a) {
+  Options o;
+  o.target = target::host_target();
+  o.accuracy = a;
+  return o;
+}
+
+const artifact::Kernel* conv_kernel(const artifact::Program& p) {
+  for (const artifact::Kernel& k : p.kernels) {
+    if (!k.algorithm.empty()) return &k;
+  }
+  return nullptr;
+}
+
+// Schedules that are given count too: one that is not accurate enough is not taken.
+TEST(Accuracy, OfKernelsIsRecordedAndBounded) {
+  if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
+  const artifact::Program p = compile(one_conv(128), "net", with(Accuracy::kDefault));
+  const artifact::Kernel* k = conv_kernel(p);
+  ASSERT_NE(k, nullptr);
+  EXPECT_EQ(k->algorithm, "winograd4");
+  EXPECT_EQ(k->error, winograd_error(Algorithm::kWinograd4, 2, 128).relative);
+  EXPECT_GT(k->error, k->direct_error);
+  EXPECT_EQ(p.accuracy, "default");
+  EXPECT_EQ(p.error, k->error);
+
+  Options strict = with(Accuracy::kStrict);
+  for (const artifact::Kernel& each : p.kernels) strict.schedules[each.task] = {each.trace, "lock"};
+  const artifact::Program q = compile(one_conv(128), "net", strict);
+  ASSERT_NE(conv_kernel(q), nullptr);
+  EXPECT_NE(conv_kernel(q)->algorithm, "winograd4");
+  EXPECT_LE(conv_kernel(q)->error, 4 * conv_kernel(q)->direct_error);
+  strict.frozen = true;
+  EXPECT_THROW(compile(one_conv(128), "net", strict), MissingSchedule);
+}
+
+}  // namespace
+}  // namespace tenon::compile

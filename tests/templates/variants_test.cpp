@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions with stride, dilated ones, and sums in bfloat16: the algorithm that is asked for is used where it fits,
+// and right for each kind of target.
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "fuzz/random_dag.h"
+#include "fuzz/run_program.h"
+#include "lower/lower.h"
+#include "te/ops.h"
+#include "te/text.h"
+#include "templates/template.h"
+
+namespace tenon::templates {
+namespace {
+
+using schedule::Algorithm;
+
+te::ComputeDag conv_dag(int64_t in, int64_t out, std::vector<int64_t> extents, int64_t stride,
+                        int64_t dilation, int64_t taps = 3) {
+  te::Builder b;
+  std::vector<int64_t> x{1, in}, w{out, in}, bias{out};
+  te::ConvParams p;
+  for (const int64_t e : extents) {
+    x.push_back(e);
+    w.push_back(taps);
+    bias.push_back(1);
+    p.stride.push_back(stride);
+    p.dilation.push_back(dilation);
+    p.pad_before.push_back(taps / 2);
+    p.pad_after.push_back(taps / 2 * dilation);
+  }
+  const auto y = te::conv(b, "C", b.input("X", ir::kF32, x), b.constant("W", ir::kF32, w), p);
+  const auto z = te::elementwise(b, "B", {y, b.constant("bias", ir::kF32, bias)},
+                                 [](auto v) { return v[0] + v[1]; });
+  b.output(te::relu(b, "A", z));
+  return b.finish();
+}
+
+te::ComputeDag dense_dag(std::vector<int64_t> x, int64_t columns, bool transposed) {
+  te::Builder b;
+  const int64_t k = x.back();
+  const auto w = transposed ? b.constant("W", ir::kF32, {columns, k})
+                            : b.constant("W", ir::kF32, {k, columns});
+  const auto y = te::batch_matmul(b, "C", b.input("X", ir::kF32, x), w, false, transposed);
+  b.output(te::relu(b, "A", y));
+  return b.finish();
+}
+
+struct Ran {
+  Choice choice;
+  std::string steps;
+};
+
+// The program that is chosen, which must be right.
+Ran run(const te::ComputeDag& given, const std::string& target, const Edges& edges) {
+  const auto dag = std::make_shared<const te::ComputeDag>(given);
+  const schedule::State initial(
+      dag, std::make_shared<const target::Target>(target::parse_target(target)));
+  Ran ran{choose(initial, edges), ""};
+  ran.steps = schedule::to_text(ran.choice.trace, initial);
+  const auto s = schedule::replay(initial, ran.choice.trace);
+  EXPECT_TRUE(s);
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(*dag, rng);
+  std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+  if (target::runs_here(initial.target()))
+    compiler = std::make_unique<backend::llvm_cpu::Compiler>(initial.target());
+  const auto outcome = fuzz::check_program(*s, inputs, te::evaluate(*dag, inputs), compiler.get());
+  EXPECT_FALSE(outcome.refused);
+  EXPECT_EQ(outcome.problem, "") << ran.steps;
+  return ran;
+}
+
+Edges asking_for(Algorithm a) {
+  Edges e;
+  e.borders = false;
+  e.given[std::string(kAlgorithmKnob)] = kFirstAlgorithm + static_cast<int64_t>(a);
+  return e;
+}
+
+TEST(Variants, ConvolutionsWithStrideAreComputedByPhases) {
+  for (const char* target : {"x86-64-v4 cores=2", "x86-64-v3", "aarch64 cores=3"}) {
+    for (const auto& extents :
+         std::vector<std::vector<int64_t>>{{13, 16}, {9, 7}, {31}, {4, 9, 10}}) {
+      for (const auto& [a, name] : {std::pair(Algorithm::kPolyphase2, "polyphase2"),
+                                    {Algorithm::kPolyphase4, "polyphase4"}}) {
+        SCOPED_TRACE(std::string(target) + " " + name);
+        const Ran ran = run(conv_dag(16, 32, extents, 2, 1), target, asking_for(a));
+        EXPECT_EQ(ran.choice.name, "winograd");
+        EXPECT_NE(ran.steps.find(name), std::string::npos) << ran.steps;
+      }
+    }
+  }
+}
+
+TEST(Variants, DilatedConvolutionsAreComputedByPhases) {
+  for (const char* target : {"x86-64-v4 cores=2", "x86-64-v3"}) {
+    for (const int64_t dilation : {2, 3}) {
+      for (const auto& extents : std::vector<std::vector<int64_t>>{{13, 16}, {9, 11}, {31}}) {
+        SCOPED_TRACE(std::string(target) + " " + std::to_string(dilation));
+        const Ran ran =
+            run(conv_dag(16, 32, extents, 1, dilation), target, asking_for(Algorithm::kWinograd4));
+        EXPECT_EQ(ran.choice.name, "winograd");
+        EXPECT_NE(ran.steps.find("variant C phases"), std::string::npos) << ran.steps;
+        EXPECT_NE(ran.steps.find("variant C.u winograd4"), std::string::npos) << ran.steps;
+      }
+    }
+  }
+}
+
+TEST(Variants, WindowsAreCopiedForThoseWhoAsk) {
+  for (const char* target : {"x86-64-v4 cores=2", "x86-64-v3"}) {
+    for (const auto& extents :
+         std::vector<std::vector<int64_t>>{{13, 16}, {9, 7}, {31}, {4, 5, 6}}) {
+      for (const int64_t stride : {1, 2}) {
+        SCOPED_TRACE(std::string(target) + " " + std::to_string(stride));
+        const Ran ran =
+            run(conv_dag(3, 20, extents, stride, 2), target, asking_for(Algorithm::kIm2col));
+        EXPECT_EQ(ran.choice.name, "im2col") << ::testing::PrintToString(ran.choice.passed_over);
+      }
+    }
+  }
+}
+
+// Large enough for the estimate to say so, small enough to be refused where there is too little to gain.
+TEST(Variants, AreChosenWhereTheyAreEstimatedToPay) {
+  const auto chosen = [](const te::ComputeDag& dag) {
+    const schedule::State initial(
+        std::make_shared<const te::ComputeDag>(dag),
+        std::make_shared<const target::Target>(target::parse_target("x86-64-v4")));
+    return schedule::to_text(choose(initial, {.fixed = {}, .borders = false}).trace, initial);
+  };
+  EXPECT_NE(chosen(conv_dag(64, 128, {56, 56}, 2, 1)).find("polyphase"), std::string::npos);
+  EXPECT_EQ(chosen(conv_dag(512, 512, {14, 14}, 2, 1)).find("polyphase"), std::string::npos);
+  EXPECT_NE(chosen(conv_dag(64, 64, {56, 56}, 1, 2)).find("winograd"), std::string::npos);
+}
+
+TEST(Variants, SumsInBfloat16AreTakenWhereTheyAreAllowed) {
+  const std::string narrow = "x86-64-v4-bf16 cores=2";
+  Edges fast = asking_for(Algorithm::kBfloat16);
+  fast.accuracy = Accuracy::kFast;
+  const te::ComputeDag dags[] = {
+      conv_dag(32, 48, {7, 9}, 1, 1), conv_dag(16, 20, {9, 7}, 2, 1),
+      conv_dag(6, 32, {31}, 1, 2),    conv_dag(64, 32, {5, 9}, 1, 1, 1),
+      dense_dag({5, 48}, 33, false),  dense_dag({2, 7, 32}, 64, true),
+  };
+  for (const te::ComputeDag& dag : dags) {
+    SCOPED_TRACE(te::to_text(dag));
+    const Ran ran = run(dag, narrow, fast);
+    EXPECT_TRUE(ran.choice.name.ends_with("_bfloat16"))
+        << ran.choice.name << ::testing::PrintToString(ran.choice.passed_over);
+    EXPECT_NE(ran.steps.find("dot_bf16bf16"), std::string::npos) << ran.steps;
+    EXPECT_FALSE(run(dag, narrow, asking_for(Algorithm::kBfloat16)).choice.name.ends_with("16"));
+    EXPECT_FALSE(run(dag, "x86-64-v4", fast).choice.name.ends_with("16"));
+    fast.without = {Algorithm::kBfloat16};
+    EXPECT_FALSE(run(dag, narrow, fast).choice.name.ends_with("16"));
+    fast.without.clear();
+  }
+}
+
+TEST(Variants, SumsInBfloat16UseTheInstruction) {
+  Edges fast;
+  fast.accuracy = Accuracy::kFast;
+  const auto dag = std::make_shared<const te::ComputeDag>(dense_dag({16, 64}, 64, false));
+  const schedule::State initial(
+      dag, std::make_shared<const target::Target>(target::parse_target("x86-64-v4-bf16")));
+  const auto s = schedule::replay(initial, choose(initial, fast).trace);
+  ASSERT_TRUE(s);
+  const auto f = lower::lower(*s);
+  ASSERT_TRUE(f);
+  const std::string text =
+      backend::llvm_cpu::emit(*f, initial.target(), backend::llvm_cpu::Emit::kAssembly).bytes;
+  EXPECT_NE(text.find("vdpbf16ps"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tenon::templates
