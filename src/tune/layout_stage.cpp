@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,8 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kGuessedFlops = 1e11;  // per second, of what was not measured yet
 
+constexpr int kFirstLayouts = 6;
+
 // An operator whose layouts are searched.
 struct Operator {
   TaskToTune given;
@@ -27,10 +30,11 @@ struct Operator {
   double default_s = kNever, best_s = kNever;
   bool done = false;
 
-  // What it costs now, less the more layouts of it were tried.
+  // What it costs now; after a few layouts less and less. Several layouts of the dearest operators tell more than one of
+  // each, which would be the one that it has.
   double hope() const {
     const double s = std::isfinite(best_s) ? best_s : given.task.flops / kGuessedFlops;
-    return weight * s / (1 + tried);
+    return weight * s / (1 + std::max(0, tried - kFirstLayouts));
   }
 };
 
