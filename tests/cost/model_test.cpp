@@ -166,7 +166,7 @@ TEST(Xgb, WaitsForSamplesAndRetrainsWhenTheyGrewByAFifth) {
   const auto all = made_up_samples({24, 32, 16}, "t", 130, rng);
   const auto asked = features_of(all);
   const auto m = make_model("xgb", 1, 1);
-  m->update(std::span(all).first(31));
+  m->update(std::span(all).first(15));
   EXPECT_FALSE(m->trained());
   m->update(std::span(all).first(100));
   EXPECT_TRUE(m->trained());

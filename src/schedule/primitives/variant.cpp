@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/primitives/variant.h"
 
+#include "arith/interval.h"
 #include "schedule/bfloat16.h"
 #include "schedule/im2col.h"
 #include "schedule/phases.h"
@@ -17,6 +18,18 @@ bool untouched(const State& s, StageId id) {
   if (st.transform != nullptr || !st.layout.is_identity() || st.stored_in >= 0) return false;
   for (size_t i = 0; i < s.size(); ++i) {
     if (s.stage(static_cast<StageId>(i)).stored_in == id) return false;
+  }
+  return true;
+}
+
+// Steps that only fill padding of an output have nothing to read; a new stage would read there all the same.
+bool reads_inside(const te::ComputeOp& op, const ir::Load& read) {
+  arith::Ranges ranges;
+  for (const te::Axis& a : op.axes) ranges.bind(a.var, {0, a.extent - 1});
+  for (const te::Axis& a : op.reduce_axes) ranges.bind(a.var, {0, a.extent - 1});
+  for (size_t d = 0; d < read.indices.size(); ++d) {
+    const arith::Interval i = arith::interval_of(read.indices[d], ranges);
+    if (i.lo < 0 || i.hi >= read.buffer.shape()[d]) return false;
   }
   return true;
 }
@@ -63,6 +76,7 @@ Result<void> Variant::check(const State& s) const {
                    .value = static_cast<int64_t>(algorithm)};
   const auto found = find_form(s, *st.op, algorithm);
   if (!found || found->elements >= static_cast<double>(te::kMaxElements)) return no;
+  if (!reads_inside(*st.op, *found->operands.x)) return no;
   const StageId w = s.owner(found->operands.w->buffer);
   const StageId x = s.owner(found->operands.x->buffer);
   if (w < 0 || x < 0 || w == x || !s.stage(w).constant || !untouched(s, w)) return no;
