@@ -89,7 +89,9 @@ TEST(Layouts, PaddingAndAConvolutionNeedNoConversion) {
     SCOPED_TRACE("seed " + std::to_string(seed + i) + "\n" + graph::to_string(n.g));
     const artifact::Program p = compiled(n.g);
     EXPECT_EQ(conversions(p, "pad"), 0);
-    if (inside) EXPECT_EQ(conversions(p, "first"), 0);
+    if (inside) {
+      EXPECT_EQ(conversions(p, "first"), 0);
+    }
     expect_right(n.g, p, rng);
   }
 }

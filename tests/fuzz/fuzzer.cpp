@@ -215,7 +215,9 @@ class FuzzTest : public ::testing::Test {
       return;
     }
     EXPECT_LT(fuzzer.refused() * 2, fuzzer.runs()) << "too many programs that the target refuses";
-    if (subject_.judge != nullptr) EXPECT_EQ(subject_.judge(fuzzer.counts(), fuzzer.runs()), "");
+    if (subject_.judge != nullptr) {
+      EXPECT_EQ(subject_.judge(fuzzer.counts(), fuzzer.runs()), "");
+    }
   }
 
  private:
