@@ -35,8 +35,9 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=cores, help="default: all cores, %(default)s here")
     parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s; openvino and tvm are known too")
     parser.add_argument("--untuned", action="store_true", help="default schedules, nothing is searched")
-    parser.add_argument("--compare-layouts", default="", metavar="fixed,row-major", help="tune again with as many trials"
-                        " for the loops alone, under the defaults' layouts or with row-major tensors, and measure that")
+    parser.add_argument("--compare-layouts", default="", metavar="fixed,row-major,sketch", help="tune again with as many"
+                        " trials for the loops alone, under the defaults' layouts or with row-major tensors, and measure"
+                        " that; sketch: row-major and sketches of the plain definition only, by its records")
     parser.add_argument("--quick", action="store_true",
                         help="16 trials, 3 short rounds: shows that it works, counts for nothing")
     parser.add_argument("--rounds", type=int, help="turns of each contestant (default: 15)")
@@ -77,10 +78,20 @@ def make_artifacts(arguments, case, model):
     options = ["--trials", str(arguments.trials), "--threads", str(arguments.threads), *arguments.tune_option]
     tuned = tuning.tune_model(arguments.tenon, model, folder / "tuned", folder / "tuning.db", options)
     made = {"tenon": tuned, "untuned": untuned}
-    for how in filter(None, arguments.compare_layouts.split(",")):
+    for how in set(filter(None, arguments.compare_layouts.split(","))) - {report.SKETCH}:
         made[how] = tuning.tune_model(arguments.tenon, model, folder / how, folder / f"{how}.db",
                                       [*options, "--layouts", how])
     return made
+
+
+def sketch_alone(arguments, case, model):
+    """Best ms of loops alone over the plain definition, as recorded: an artifact would keep a template that wins."""
+    folder = MODELS / "tenon" / case.name
+    database = folder / f"{report.SKETCH}.db"
+    made = tuning.tune_model(arguments.tenon, model, folder / report.SKETCH, database,
+                             ["--trials", str(arguments.trials), "--threads", str(arguments.threads), "--space", "sketch",
+                              "--layouts", "row-major", *arguments.tune_option])
+    return None if made.error else tuning.searched_ms(database)
 
 
 def measure_case(arguments, peers, absent, case):
@@ -93,7 +104,10 @@ def measure_case(arguments, peers, absent, case):
     outcome = harness.contest(entries, problem, arguments.rounds, arguments.turn)
     outcome.absent.update(absent)
     outcome.absent.update({label: m.error for label, m in made.items() if m.error})
-    return report.make_row(case, made["tenon"], outcome, TOLERANCE, arguments.threads)
+    row = report.make_row(case, made["tenon"], outcome, TOLERANCE, arguments.threads)
+    if report.SKETCH in arguments.compare_layouts.split(",") and case.op in cases.CONVOLUTIONS:
+        row["sketch_record_ms"] = sketch_alone(arguments, case, model)
+    return row
 
 
 def main():

@@ -14,6 +14,7 @@ import drawing
 
 OURS = ("tenon", "untuned", "fixed", "row-major")  # entries of the contest that are no peers
 LOOPS = {"fixed": "under the defaults' layouts", "row-major": "with row-major tensors"}  # tuned loops alone
+SKETCH = "sketch"  # loops alone over the plain definition, by records
 GEOMEAN, SHARE = 1.3, 0.8  # the mean ratio over the best peer, and the share of cases at 1.0 or better
 
 
@@ -91,7 +92,15 @@ def summary(rows):
             if gains:
                 lines.append(f"layouts and loops over loops alone {words}, {kind}: {statistics.geometric_mean(gains):.2f}"
                              f" in the mean, least {min(gains):.2f}, most {max(gains):.2f}")
-    return lines
+    return lines + over_sketch(rows)
+
+
+def over_sketch(rows):
+    """What algorithms, layouts and templates gain over loops alone: both times as recorded, cold weights."""
+    gains = [row["sketch_record_ms"] / row["curve"][-1][2] for row in rows
+             if row["op"] in cases.CONVOLUTIONS and row["curve"] and row.get("sketch_record_ms")]
+    return [f"algorithm, layouts and loops over sketches of row-major definitions, convolutions:"
+            f" {statistics.geometric_mean(gains):.2f} in the mean, least {min(gains):.2f}, most {max(gains):.2f}"] if gains else []
 
 
 def write_json(path, rows, facts):

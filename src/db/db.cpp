@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kColumns =
     "task, target, protocol, trace, outcome, seconds, best_s, median_s, low_s, high_s, build_s, "
     "run_s, error,"
-    " verified, load1, mhz, run, time";
+    " verified, load1, mhz, run, time, handoff_ns";
 
 std::string now() {
   const auto t = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -104,10 +104,11 @@ void bind_measurement(Row& s, const task::Measurement& m) {
   s.bind(nlohmann::json(m.seconds).dump()).bind(m.best_s).bind(m.median_s).bind(m.low_s);
   s.bind(m.high_s).bind(m.build_s).bind(m.run_s).bind(valid_utf8(m.error));
   s.bind(static_cast<int64_t>(m.verified)).bind(m.load1).bind(m.mhz).bind(m.run).bind(m.time);
+  s.bind(m.handoff_ns);
 }
 
 constexpr const char* kInsert =
-    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 // Which rows prune takes; a filter's conditions stand in the middle.
 std::string prunable_rows(const Filter& f) {
@@ -145,6 +146,7 @@ task::Measurement read_row(const Statement& s) {
   m.mhz = s.real(15);
   m.run = s.text(16);
   m.time = s.integer(17);
+  m.handoff_ns = s.real(18);
   return m;
 }
 
@@ -224,7 +226,7 @@ class SqliteDatabase : public Database {
   }
 
   std::vector<task::Measurement> measurements(const Filter& f) const override {
-    Statement s(c_, fmt::format("SELECT {} FROM measurement{} ORDER BY id", kColumns, where(f)));
+    Statement s(c_, fmt::format("SELECT {} FROM measurement{} ORDER BY id", columns(), where(f)));
     bind_filter(s, f);
     std::vector<task::Measurement> out;
     while (s.step()) out.push_back(read_row(s));
@@ -239,7 +241,7 @@ class SqliteDatabase : public Database {
                              "AND w.trace = m.trace AND"
                              " w.outcome = 'wrong')";
     Statement s(c_, fmt::format("SELECT {} FROM measurement m{} ORDER BY median_s, id LIMIT 1",
-                                kColumns, where(f, more)));
+                                columns(), where(f, more)));
     bind_filter(s, f);
     if (!s.step()) return std::nullopt;
     return read_row(s);
@@ -314,7 +316,15 @@ class SqliteDatabase : public Database {
   }
 
  private:
-  static constexpr int kVersionWithEvents = 2;
+  static constexpr int kVersionWithEvents = 2, kVersionWithHandoff = 3;
+
+  // A file that was opened only to be read has what its version has.
+  std::string columns() const {
+    std::string names = kColumns;
+    const std::string_view newest = "handoff_ns";
+    if (version_ < kVersionWithHandoff) names.replace(names.find(newest), newest.size(), "0");
+    return names;
+  }
 
   int64_t changes() const { return sqlite3_changes64(c_.get()); }
 
@@ -332,7 +342,7 @@ class SqliteDatabase : public Database {
     add_missing(
         r.measurements,
         fmt::format("SELECT count(*) FROM measurement WHERE ({}) ="
-                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                     kColumns),
         fmt::format(kInsert, kColumns),
         [](auto& s, const task::Measurement& m) { bind_measurement(s, m); }, added.measurements,

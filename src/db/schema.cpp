@@ -27,6 +27,8 @@ constexpr const char* kMigrations[] = {
     "CREATE TABLE event (id INTEGER PRIMARY KEY, run TEXT NOT NULL, at_s REAL NOT NULL,"
     "                    json TEXT NOT NULL);"
     "CREATE INDEX event_run ON event (run);",
+    // 2 -> 3
+    "ALTER TABLE measurement ADD COLUMN handoff_ns REAL NOT NULL DEFAULT 0;",
 };
 
 int version_of(const Connection& c) {

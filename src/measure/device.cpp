@@ -15,6 +15,7 @@
 #include "lower/lower.h"
 #include "measure/build.h"
 #include "measure/estimate.h"
+#include "measure/handoff.h"
 #include "measure/measure.h"
 #include "measure/reference.h"
 #include "measure/worker.h"
@@ -312,16 +313,25 @@ class Device : public Measurer {
     return m;
   }
 
+  double cores_apart_ns() const { return options_.protocol.threads > 1 ? handoff_ns() : 0; }
+
+  // The worst of what it was before, after and in earlier rounds.
+  void describe_machine(task::Measurement& m, double before_ns) const {
+    const MachineState machine = machine_state();
+    m.load1 = std::max(m.load1, machine.load1);
+    m.mhz = machine.mhz;
+    m.handoff_ns = std::max({m.handoff_ns, before_ns, cores_apart_ns()});
+  }
+
   task::Measurement timed(const task::Task& t, const schedule::Trace& trace, const Built& b,
                           double best_s) {
     task::Measurement m = blank(t, trace, b);
     if (b.outcome != Outcome::kOk) return m;
+    const double before_ns = cores_apart_ns();
     const auto start = Clock::now();
     Ran r = run_timed(b, best_s, options_.min_run_s);
     m.run_s = since(start);
-    const MachineState machine = machine_state();
-    m.load1 = machine.load1;
-    m.mhz = machine.mhz;
+    describe_machine(m, before_ns);
     m.outcome = r.outcome;
     m.error = r.error;
     m.seconds = std::move(r.seconds);
@@ -343,12 +353,11 @@ class Device : public Measurer {
   }
 
   void add_round(task::Measurement& m, const Built& b) {
+    const double before_ns = cores_apart_ns();
     const auto start = Clock::now();
     const Ran r = run_timed(b, 0, std::max(kFinalRunS, options_.min_run_s));
     m.run_s += since(start);
-    const MachineState machine = machine_state();
-    m.load1 = std::max(m.load1, machine.load1);
-    m.mhz = machine.mhz;
+    describe_machine(m, before_ns);
     m.outcome = r.outcome;
     m.error = r.error;
     if (r.outcome != Outcome::kOk) {
@@ -390,7 +399,8 @@ class Device : public Measurer {
 
   std::vector<ir::Array> run_definition(const task::Task& t, const std::vector<ir::Array>& inputs) {
     const task::Task plain = task::make_task(t.dag, {}, t.target);
-    Built b = build(plain, {}, kDefinitionBuildS);
+    Built b = build(plain, on_all_cores(plain), kDefinitionBuildS);
+    b.job.threads = options_.protocol.threads;
     std::vector<ir::Array> outputs;
     Ran r = {b.outcome, b.error, {}};
     if (b.outcome == Outcome::kOk) {

@@ -74,6 +74,22 @@ std::string array_differs(const ir::Array& got, const ir::Array& want, double al
 
 }  // namespace
 
+schedule::Trace on_all_cores(const task::Task& t) {
+  schedule::Trace trace;
+  const schedule::State plain(t.dag, t.target);
+  for (const schedule::StageId id : plain.order()) {
+    const schedule::Stage& stage = plain.stage(id);
+    for (const schedule::LoopId l : stage.leaves) {
+      const schedule::Loop& loop = stage.loop(l);
+      if (loop.kind != schedule::LoopKind::kSpatial || loop.extent < 2) continue;
+      const schedule::Parallel step{{id}, {l}};
+      if (schedule::check(step, plain)) trace.push_back(step);
+      break;
+    }
+  }
+  return trace;
+}
+
 std::shared_ptr<const std::vector<Case>> References::cases(const task::Task& t) {
   // Layouts do not change what is computed: tasks that differ in nothing else have the same answers.
   const std::string key = te::to_text(*t.dag) + t.target->fingerprint();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/interp.h"
+#include "schedule/trace.h"
 #include "task/task.h"
 
 namespace tenon::measure {
@@ -20,6 +21,10 @@ struct Case {
 // The definition compiled without a schedule, run on logical inputs; throws UserError.
 using RunDefinition =
     std::function<std::vector<ir::Array>(const task::Task&, const std::vector<ir::Array>&)>;
+
+// The definition as it stands, but each stage's outermost loop that has iterations is dealt out to the threads: no order
+// of summation changes.
+schedule::Trace on_all_cores(const task::Task& t);
 
 // Keeps the answers of the tasks asked for lately.
 class References {

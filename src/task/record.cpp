@@ -78,6 +78,7 @@ std::string to_json(const Measurement& m) {
                   {"verified", m.verified},
                   {"load1", m.load1},
                   {"mhz", m.mhz},
+                  {"handoff_ns", m.handoff_ns},
                   {"run", m.run},
                   {"time", m.time}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -106,6 +107,7 @@ Measurement measurement_from_json(const std::string& line) {
     m.verified = j.at("verified");
     m.load1 = real(j.at("load1"));
     m.mhz = real(j.at("mhz"));
+    if (j.contains("handoff_ns")) m.handoff_ns = real(j.at("handoff_ns"));  // not in older exports
     m.run = j.at("run").get<std::string>();
     m.time = j.at("time");
     return m;

@@ -43,6 +43,7 @@ struct Measurement {
   std::string error;              // one line, for all others
   bool verified = false;          // compared with the reference
   double load1 = 0, mhz = 0;      // of the machine while measuring; 0: not known
+  double handoff_ns = 0;          // measure::handoff_ns before or after, the larger; 0: not known
   std::string run;                // id of the run that made it
   int64_t time = 0;               // seconds since 1970
 };

@@ -23,7 +23,8 @@ constexpr double kLeastReserveS = 1.5, kMostReserveS = 30;
 constexpr double kFinalsS = 0.4;  // per task
 constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
 constexpr double kMostDifference = 1e-2;  // of outputs; kernels are held to much less
-constexpr int64_t kLeastLayouts = 3;
+constexpr int64_t kLeastLayouts = 6;      // that the trials of the stage are dealt out to
+constexpr int64_t kLeastTrials = 8;       // of a layout, or its time says little
 constexpr double kLeastStageS = 20;
 constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
@@ -363,12 +364,18 @@ struct Session::Impl {
     return n;
   }
 
+  // Of every layout's loops: fewer where trials are few, so that several layouts fit into the stage's share.
+  int64_t layout_trials() const {
+    const LayoutOptions& o = options.layouts;
+    if (options.tuner.trials <= 0) return o.trials;
+    const double all = o.share * static_cast<double>(options.tuner.trials);
+    return std::min(o.trials, static_cast<int64_t>(all) / kLeastLayouts);
+  }
+
   // A few layouts must fit into the stage's share, or loops alone are the better use of it.
   bool searches_layouts() const {
     const LayoutOptions& o = options.layouts;
-    const double trials = o.share * static_cast<double>(options.tuner.trials);
-    if (options.tuner.trials > 0 && trials < static_cast<double>(kLeastLayouts * o.trials))
-      return false;
+    if (layout_trials() < kLeastTrials) return false;
     if (o.share * (rounds_end() - spent()) < kLeastStageS) return false;
     return o.on() && !layouts_decided && options.tasks == "*" &&
            options.tuner.verify != Verify::kOff && !options.tuner.make_space;
@@ -377,6 +384,7 @@ struct Session::Impl {
   void search_layouts(const std::function<bool()>& stop) {
     LayoutOptions o = options.layouts;
     o.accuracy = options.compile.accuracy;
+    o.trials = layout_trials();
     LayoutStage stage(tasks, specs, options.tuner, o, measurer, &db, run,
                       [this](const std::string& json) { tell(json); });
     const double end = spent() + o.share * (rounds_end() - spent());

@@ -163,6 +163,7 @@ void expect_rows_of_first_version(const Database& db) {
             (std::vector<double>{0.25, 0.375, 0.25, 0.5, 1.5, 2.5, 0.75, 3000}));
   EXPECT_TRUE(m.verified);
   EXPECT_EQ(m.time, 1600000000);
+  EXPECT_EQ(m.handoff_ns, 0);
   EXPECT_EQ(rows[1].outcome, task::Outcome::kRunCrash);
   EXPECT_EQ(rows[1].error, "signal 11");
   EXPECT_TRUE(db.events("r").empty());

@@ -50,6 +50,7 @@ task::Measurement random_measurement(Rng& rng) {
   m.verified = rng.chance(0.5);
   m.load1 = rng.unit();
   m.mhz = 3e3;
+  m.handoff_ns = 1e3 * rng.unit();
   m.run = rng.chance(0.5) ? "r1" : "";
   m.time = rng.between(0, 1'800'000'000);
   return m;

@@ -2,9 +2,11 @@
 #include "measure/estimate.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <cmath>
 
+#include "measure/handoff.h"
 #include "measure/reference.h"
 #include "measure/wire.h"
 #include "support/rng.h"
@@ -43,6 +45,21 @@ TEST(Estimate, IntervalsHoldTheMedianAsOftenAsPromised) {
     EXPECT_GE(holds, kExperiments * 0.94) << n;
     EXPECT_LE(holds, kExperiments * 0.995) << n;
   }
+}
+
+// Not a time that a test could demand: only that there is one, and that nobody is left pinned.
+TEST(Handoff, IsKnownWhereThereAreTwoCores) {
+  cpu_set_t before, after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  double ns = 0;
+  for (int tries = 0; tries < 100 && ns == 0; ++tries) ns = handoff_ns();
+  if (CPU_COUNT(&before) > 1) {
+    EXPECT_GT(ns, 1);
+  } else {
+    EXPECT_EQ(ns, 0);
+  }
+  ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
 TEST(Wire, JobsReadBack) {

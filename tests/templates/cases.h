@@ -11,6 +11,16 @@
 
 namespace tenon::templates {
 
+// Programs are interpreted several times as slowly under a sanitizer, which looks at how we write and read memory and
+// finds nothing more on a second machine: there each case is tried on one.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitized = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 struct Case {
   std::string family;  // template expected on the widest target; empty: any
   std::string name;

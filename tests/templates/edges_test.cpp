@@ -87,6 +87,7 @@ TEST_P(EdgesTest, AreStoredAsAsked) {
   for (const Storing& storing : kStorings) {
     const Edges edges = edges_for(*dag, storing);
     for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
+      if (kSanitized && std::string_view(name) != "x86-64-v4") continue;
       SCOPED_TRACE(storing.name + " " + name);
       auto target = std::make_shared<target::Target>(target::parse_target(name));
       target->cores = 2;

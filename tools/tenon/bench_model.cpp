@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/support/machine.h"
+#include "measure/handoff.h"
 #include "target/target.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/latency.h"
@@ -20,6 +21,7 @@ namespace {
 struct BenchRow {
   int threads = 1;
   Latency latency;
+  double handoff_ns = 0;  // before or after, the larger; 0: one thread, or not known
 };
 
 // Writes over more memory than the caches hold.
@@ -47,7 +49,9 @@ BenchRow measure_row(const artifact::Model& model, const std::vector<ir::Array>&
   }
   const int actual = session.session().threads();
   const bench::Pinned pinned(actual);
-  return {actual, measure_latency([&] { session.run(); }, protocol)};
+  const double before_ns = actual > 1 ? measure::handoff_ns() : 0;
+  const Latency latency = measure_latency([&] { session.run(); }, protocol);
+  return {actual, latency, actual > 1 ? std::max(before_ns, measure::handoff_ns()) : 0};
 }
 
 std::string percent_name(double percent) { return fmt::format("p{:g}", percent); }
@@ -63,7 +67,8 @@ Json row_json(const BenchRow& row, const std::vector<double>& percents) {
           {"runs", l.sorted_s.size()},
           {"throughput_per_s", 1 / l.mean_s()},
           {"latency_ms", latency},
-          {"ci95_p50_ms", l.median_ci95_s() * 1e3}};
+          {"ci95_p50_ms", l.median_ci95_s() * 1e3},
+          {"handoff_ns", row.handoff_ns > 0 ? Json(row.handoff_ns) : Json()}};
 }
 
 Json to_json(const artifact::Model& model, const std::vector<BenchRow>& rows,
@@ -112,8 +117,13 @@ std::string row_text(const BenchRow& row, const std::vector<double>& percents) {
   for (const double p : percents) {
     text += fmt::format("  {} {:.3f}", percent_name(p), l.percentile_s(p) * unit);
   }
-  return text + fmt::format("  max {:.3f} {}  ci95(p50) +-{:.3f}\n", l.max_s() * unit,
-                            micro ? "us" : "ms", l.median_ci95_s() * unit);
+  text += fmt::format("  max {:.3f} {}  ci95(p50) +-{:.3f}\n", l.max_s() * unit,
+                      micro ? "us" : "ms", l.median_ci95_s() * unit);
+  if (row.handoff_ns > measure::kApartNs) {
+    text += fmt::format("the cores shared no cache for a part of this: {:.0f} ns to and fro\n",
+                        row.handoff_ns);
+  }
+  return text;
 }
 
 }  // namespace

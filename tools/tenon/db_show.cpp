@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "measure/handoff.h"
 #include "report/story.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
@@ -32,6 +33,7 @@ Json measurement_json(const task::Measurement& m) {
           {"time", m.time},
           {"load1", m.load1},
           {"mhz", m.mhz},
+          {"handoff_ns", m.handoff_ns},
           {"trace", json_or_text(m.trace)}};
 }
 
@@ -75,10 +77,10 @@ std::string key_text(const db::TaskRow& task, const RecordKey& key, const tune::
                       known.failed() > 0 ? ": " + failures_text(known.failures()) : "");
   const auto fastest = known.fastest(static_cast<size_t>(top));
   for (const task::Measurement* m : fastest) {
-    text += fmt::format("  {:>10}  [{}, {}]  {:<10}  {}  run {}\n", time_text(m->median_s),
-                        time_text(m->low_s), time_text(m->high_s),
-                        m->verified ? "verified" : "unverified", time_of_day(m->time),
-                        m->run.empty() ? "-" : m->run);
+    text += fmt::format(
+        "  {:>10}  [{}, {}]  {:<10}  {}  run {}{}\n", time_text(m->median_s), time_text(m->low_s),
+        time_text(m->high_s), m->verified ? "verified" : "unverified", time_of_day(m->time),
+        m->run.empty() ? "-" : m->run, m->handoff_ns > measure::kApartNs ? "  cores apart" : "");
   }
   if (!fastest.empty())
     text += "  the first of them:\n" + indented(trace_text(task, fastest[0]->trace));
