@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 namespace tenon::report {
 namespace {
@@ -69,9 +70,10 @@ class Reader {
         {"run", &Reader::run},     {"default", &Reader::start}, {"artifact", &Reader::artifact},
         {"round", &Reader::round}, {"best", &Reader::best},     {"wrong", &Reader::wrong},
         {"fault", &Reader::fault}, {"finals", &Reader::finals}, {"network", &Reader::network},
-        {"end", &Reader::end},
+        {"end", &Reader::end},     {"layout", &Reader::layout}, {"layouts", &Reader::layouts},
     };
     const std::string name = text(j, "event");
+    just_decided_ &= name == "run";
     for (const Row& r : kRows) {
       if (name == r.name) (this->*r.read)(j);
     }
@@ -113,10 +115,13 @@ class Reader {
     part_.clear();
   }
 
+  // Told at each start, and again when other layouts were chosen: the network then has other tasks.
   void run(const Json& j) {
-    close_part();
     RunStory& r = story();
-    ++r.parts;
+    if (!std::exchange(just_decided_, false)) {
+      close_part();
+      ++r.parts;
+    }
     r.reason.clear();
     r.budget_s = number(j, "budget_s").value_or(0);
     r.trials_limit = integer(j, "trials");
@@ -128,6 +133,7 @@ class Reader {
     r.cost_model = text(j, "cost_model");
     if (r.parts == 1) r.measured_before = integer(j, "measured_before");
     for (const Json& m : list(j, "models")) model(text(m, "name")).directory = text(m, "directory");
+    for (TaskStory& t : r.tasks) t.calls.clear();
     for (const Json& t : list(j, "tasks")) {
       TaskStory& s = task(text(t, "key"));
       s.label = text(t, "label");
@@ -241,6 +247,37 @@ class Reader {
     }
   }
 
+  void layout(const Json& j) {
+    const std::string key = text(j, "task");
+    auto& all = story().layouts;
+    auto it = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.task == key; });
+    if (it == all.end()) {
+      it = all.emplace(all.end());
+      it->task = key;
+    }
+    it->label = text(j, "label");
+    if (const Seconds s = time_of(j, "default_s")) it->default_s = s;
+    LayoutTry t;
+    t.point = text(j, "point");
+    t.edges = text(j, "edges");
+    t.s = time_of(j, "s");
+    it->tries.push_back(std::move(t));
+  }
+
+  void layouts(const Json& j) {
+    story().layouts_decided = true;
+    just_decided_ = true;
+    const Json models = object(j, "models");
+    for (const auto& [name, calls] : models.items()) {
+      auto& chosen = model(name).layouts;
+      chosen.clear();
+      if (!calls.is_object()) continue;
+      for (const auto& [call, edges] : calls.items()) {
+        if (edges.is_string()) chosen[call] = edges.get<std::string>();
+      }
+    }
+  }
+
   void network(const Json& j) {
     NetworkResult n;
     n.default_s = time_of(j, "default_s");
@@ -269,6 +306,7 @@ class Reader {
 
   Told told_;
   double at_s_ = 0;
+  bool just_decided_ = false;  // the last event chose layouts
   std::map<std::string, double> part_;
 };
 

@@ -6,37 +6,15 @@
 #include <algorithm>
 
 #include "report/charts.h"
+#include "report/html_layouts.h"
 #include "report/html_tasks.h"
 #include "report/markup.h"
-#include "report/page_parts.h"
+#include "report/page.h"
 #include "report/words.h"
-#include "support/sha256.h"
 #include "support/text.h"
 
 namespace tenon::report {
 namespace {
-
-std::string base64(const Sha256::Digest& bytes) {
-  constexpr const char* kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - at);
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < n ? bytes[at + i] : 0U);
-    for (size_t i = 0; i < 4; ++i) {
-      out += i <= n ? kDigits[group >> (18 - 6 * i) & 63] : '=';
-    }
-  }
-  return out;
-}
-
-// Nothing is fetched, and no script runs but ours, whatever a label holds.
-std::string policy(const std::string& script) {
-  return fmt::format(
-      "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{}'",
-      base64(Sha256().add(script).digest()));
-}
 
 const char* tone_kind(Tone tone) {
   switch (tone) {
@@ -100,12 +78,6 @@ std::string header(const RunStory& run) {
   return out + fmt::format("<dl class=\"facts\">{}</dl>", list);
 }
 
-std::string section(const char* id, const char* title, const std::string& note,
-                    const std::string& body) {
-  return fmt::format("<section id=\"{}\" class=\"card\"><h2>{}</h2>{}{}</section>", id, title,
-                     note.empty() ? "" : fmt::format("<p class=\"note\">{}</p>", note), body);
-}
-
 std::string progress(const RunStory& run) {
   std::string body;
   for (size_t i = 0; i < run.models.size(); ++i) {
@@ -157,25 +129,19 @@ std::string footer(const RunStory& run) {
 }  // namespace
 
 std::string to_html(const RunStory& run) {
-  const std::string script(page_script());
-  std::string failures = failure_table(run);
-  return fmt::format(
-             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
-             "http-equiv=\"Content-Security-Policy\" content=\"{}\"><meta name=\"viewport\" "
-             "content=\"width=device-width, initial-scale=1\"><meta name=\"color-scheme\" "
-             "content=\"light dark\"><title>{} · tenon</title>\n<style>\n",
-             policy(script), escape_html(title_of(run))) +
-         std::string(page_style()) + "</style></head>\n<body><main>" + header(run) + progress(run) +
-         section("tasks", "Tasks",
-                 run.tasks.empty() ? "The run names no task."
-                                   : "Longest in the network first. The bar is what all calls of a "
-                                     "task take now, its muted end what tuning saved.",
-                 task_table(run)) +
-         thinking(run) +
-         section("failures", "Failures",
-                 run.failures.empty() ? "" : "By kind, with the first of each.", failures) +
-         task_schedules(run) + footer(run) + "</main>\n<script>" + script +
-         "</script></body></html>\n";
+  return page(
+      title_of(run),
+      header(run) + progress(run) +
+          section("tasks", "Tasks",
+                  run.tasks.empty() ? "The run names no task."
+                                    : "Longest in the network first. The bar is what all calls of "
+                                      "a task take now, its muted end what tuning saved.",
+                  task_table(run)) +
+          layouts_section(run) + thinking(run) +
+          section("failures", "Failures",
+                  run.failures.empty() ? "" : "By kind, with the first of each.",
+                  failure_table(run)) +
+          task_schedules(run) + footer(run));
 }
 
 }  // namespace tenon::report

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/network_json.h"
 #include "report/words.h"
 
 namespace tenon::report {
@@ -64,7 +65,27 @@ Json model(const RunStory& run, const ModelStory& m) {
           {"default_estimate_s", number(m.default_estimate_s)},
           {"best_estimate_s", number(m.best_estimate_s())},
           {"curve", points(m.estimate)},
-          {"network", network(m.network)}};
+          {"network", network(m.network)},
+          {"layouts", m.layouts},
+          {"picture", m.picture ? network_json(*m.picture) : Json(nullptr)}};
+}
+
+Json layout_search(const RunStory& run, const LayoutSearch& o) {
+  Json tries = Json::array();
+  for (const LayoutTry& t : o.tries) {
+    tries.push_back({{"point", t.point},
+                     {"edges", t.edges},
+                     {"words", t.words},
+                     {"s", number(t.s)},
+                     {"gain", number(gain(o, t))},
+                     {"calls", run.layouts_decided ? Json(t.calls) : Json(nullptr)}});
+  }
+  return {{"task", o.task},
+          {"label", o.label},
+          {"shape", o.shape},
+          {"default_s", number(o.default_s)},
+          {"best_s", number(o.best_s())},
+          {"tries", tries}};
 }
 
 Json lists(const RunStory& run) {
@@ -90,12 +111,16 @@ Json lists(const RunStory& run) {
                        {"k", p.k},
                        {"samples", p.samples}});
   }
+  Json layouts = Json::array();
+  for (const LayoutSearch& o : run.layouts) layouts.push_back(layout_search(run, o));
   Json seconds = Json::object();
   for (const auto& [name, s] : wall_time(run)) seconds[name] = s;
   return {{"models", models},
           {"tasks", tasks},
           {"failures", failures},
           {"ranking", ranking},
+          {"layouts_decided", run.layouts_decided},
+          {"layouts", layouts},
           {"seconds", seconds}};
 }
 

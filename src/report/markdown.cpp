@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "report/markup.h"
+#include "report/network_text.h"
 #include "report/words.h"
 #include "support/text.h"
 
@@ -101,6 +102,30 @@ std::string wall_rows(const RunStory& run) {
   return out.empty() ? "" : "## Where the time went\n\n" + out + "\n";
 }
 
+std::string layout_rows(const RunStory& run) {
+  std::string out;
+  for (const LayoutSearch& o : run.layouts) {
+    out += fmt::format("### {} {}\n\n| layout | time | ratio | taken by |\n|---|--:|--:|--:|\n",
+                       escape_markdown(o.label), escape_markdown(o.shape));
+    for (const LayoutTry& t : by_time(o)) {
+      const auto ratio = gain(o, t);
+      out += fmt::format(
+          "| {} | {} | {} | {} |\n", escape_markdown(t.point), t.s ? time_or_dash(t.s) : "failed",
+          ratio ? ratio_text(*ratio) : "–",
+          run.layouts_decided && t.calls > 0 ? counted(static_cast<size_t>(t.calls), "call") : "–");
+    }
+    out += "\n";
+  }
+  for (const ModelStory& m : run.models) {
+    if (m.picture) {
+      out += fmt::format("### {} along its graph\n\n", escape_markdown(m.name)) +
+             fenced(to_text(*m.picture));
+    }
+  }
+  if (out.empty()) return "";
+  return fmt::format("## Layouts\n\n{}\n\n{}", escape_markdown(layouts_text(run)), out);
+}
+
 std::string winners(const RunStory& run) {
   std::string out;
   for (const TaskStory& t : run.tasks) {
@@ -117,8 +142,9 @@ std::string winners(const RunStory& run) {
 }  // namespace
 
 std::string to_markdown(const RunStory& run) {
-  return head(run) + "## Tasks\n\n" + task_rows(run) + "## Failures\n\n" + failure_rows(run) +
-         "## Ranking quality\n\n" + ranking_rows(run) + wall_rows(run) + winners(run);
+  return head(run) + "## Tasks\n\n" + task_rows(run) + layout_rows(run) + "## Failures\n\n" +
+         failure_rows(run) + "## Ranking quality\n\n" + ranking_rows(run) + wall_rows(run) +
+         winners(run);
 }
 
 }  // namespace tenon::report

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "report/events.h"
+#include "report/layouts.h"
 #include "report/schedules.h"
 #include "support/check.h"
 #include "support/nearest.h"
@@ -46,10 +47,12 @@ class Records {
     }
     for (TaskStory& t : story_.tasks) finish_task(t);
     read_failures();
+    finish_layouts(story_, rows_);
     story_.measured = std::max(story_.measured, static_cast<int64_t>(measured_.size()));
     int64_t failed = 0;
     for (const TaskStory& t : story_.tasks) failed += t.failed;
     story_.failed = std::max(story_.failed, failed);
+    drop_other_layouts();
     sort_tasks();
     return std::move(story_);
   }
@@ -78,6 +81,12 @@ class Records {
     }
     t.shape = output_shape(t.te);
     read_schedules(t, notes);
+  }
+
+  // Operators under layouts that the networks did not take were measured too, but are no part of them.
+  void drop_other_layouts() {
+    if (story_.layouts.empty()) return;
+    std::erase_if(story_.tasks, [](const TaskStory& t) { return t.calls.empty(); });
   }
 
   // Events name traces; a run that went on with records of another finds them by their times.

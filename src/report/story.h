@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "db/db.h"
+#include "report/network.h"
 
 namespace tenon::report {
 
@@ -34,7 +36,9 @@ struct NetworkResult {
 
 struct ModelStory {
   std::string name, directory;
-  Seconds default_estimate_s;   // sum over tasks of calls * default
+  std::map<std::string, std::string> layouts;  // chosen: edges by call; empty: as they were
+  std::optional<Network> picture;              // of its artifact; whoever can read that fills it in
+  Seconds default_estimate_s;                  // sum over tasks of calls * default
   std::vector<Point> estimate;  // the same of the bests, after each round in which it changed
   std::optional<NetworkResult> network;
 
@@ -69,6 +73,28 @@ struct TaskStory {
   std::optional<double> gain() const;
 };
 
+// A way to store the edges of an operator, and the best time of its loops then.
+struct LayoutTry {
+  std::string point;  // of the layout space, or "as it was"
+  std::string edges;  // task::edges_text
+  std::string words;  // the same for people; empty: the operator is not known
+  Seconds s;
+  double calls = 0;  // of the operator stored so, in the networks as they came out
+};
+
+// An operator whose layouts were searched. Every layout's loops had the same number of trials.
+struct LayoutSearch {
+  std::string task, label, shape;
+  Seconds default_s;             // as it was stored before
+  std::vector<LayoutTry> tries;  // in the order of trying
+
+  Seconds best_s() const;
+};
+// How many times faster than as it was.
+std::optional<double> gain(const LayoutSearch& o, const LayoutTry& t);
+// The fastest first, what failed last.
+std::vector<LayoutTry> by_time(const LayoutSearch& o);
+
 struct Failure {
   std::string outcome;  // of task::Outcome, or "fault": the search itself
   int64_t count = 0;
@@ -98,6 +124,8 @@ struct RunStory {
   std::vector<TaskStory> tasks;   // the longest in the networks first
   std::vector<Failure> failures;  // the most frequent first
   std::vector<RankingPoint> ranking;
+  std::vector<LayoutSearch> layouts;  // the most tried first
+  bool layouts_decided = false;       // and the tasks are those of the layouts that were taken
   std::vector<std::pair<std::string, double>> seconds;  // wall time by part, as far as it is told
   int64_t unreadable = 0;                               // events that could not be read
 };

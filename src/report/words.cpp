@@ -153,6 +153,34 @@ std::string task_name(const TaskStory& t) {
   return t.shape.empty() ? t.label : t.label + " " + t.shape;
 }
 
+std::string counted(size_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+}
+
+std::string layouts_text(const RunStory& run) {
+  if (run.layouts.empty()) return "Layouts were not searched in this run.";
+  size_t tried = 0;
+  size_t better = 0;
+  for (const LayoutSearch& o : run.layouts) {
+    tried += o.tries.size();
+    better += std::any_of(o.tries.begin(), o.tries.end(),
+                          [&](const LayoutTry& t) { return gain(o, t).value_or(0) > 1 + kSame; });
+  }
+  std::string text = fmt::format(
+      "{}, {}, each with the same number of trials for its loops; {} faster in another layout.",
+      counted(run.layouts.size(), "operator"), counted(tried, "layout"), better);
+  if (!run.layouts_decided) return text + " The run ended before the networks chose.";
+  for (const ModelStory& m : run.models) {
+    text += m.layouts.empty()
+                ? fmt::format(" {} keeps its layouts.", m.name)
+                : fmt::format(
+                      " {} stores the edges of {} by what was measured, conversions between them "
+                      "included.",
+                      m.name, counted(m.layouts.size(), "call"));
+  }
+  return text;
+}
+
 namespace {
 
 struct Part {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "report/story.h"
@@ -35,6 +36,12 @@ std::vector<Fact> facts(const RunStory& run);
 
 // Name in a sentence: "conv bias relu 1x64x28x28".
 std::string task_name(const TaskStory& t);
+
+// "1 call", "3 calls".
+std::string counted(size_t n, std::string_view noun);
+
+// What came of searching layouts: "5 operators, 61 layouts, each with the same number of trials for its loops; ..."
+std::string layouts_text(const RunStory& run);
 
 // What the wall time went into, in the order of the work, with the rest as "other".
 std::vector<std::pair<std::string, double>> wall_time(const RunStory& run);

@@ -21,13 +21,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 WIDE, NARROW = 1200, 420
 # What each page must show: (kind of run, widths, kinds of charts with how many at least)
 PAGES = (
-    ("whole", (WIDE, NARROW), {"progress": 3, "ranking": 1, "task": 4, "stack": 1, "spark": 10}),
+    ("whole", (WIDE, NARROW), {"progress": 3, "ranking": 1, "task": 4, "stack": 1, "spark": 10, "flow": 1, "tries": 3}),
+    ("network", (WIDE, NARROW), {"flow": 1, "bar": 6}),
     ("two_models", (WIDE, NARROW), {"progress": 6, "ranking": 1, "task": 6, "stack": 1, "spark": 12}),
     ("cut_off", (NARROW,), {"progress": 3, "ranking": 1, "task": 4, "stack": 1}),
     ("no_rounds", (NARROW,), {"spark": 2}),
     ("only_failures", (WIDE,), {"stack": 1}),
     ("empty", (NARROW,), {}),
 )
+
+STILL = ("network",)  # pages without a script of their own
 
 faults = []
 
@@ -56,7 +59,8 @@ def with_check(page):
     """A copy that collects errors from the first moment, and checks itself at the end."""
     text = page.read_text()
     text, replaced = re.subn(r'<meta http-equiv="Content-Security-Policy"[^>]*>',
-                             "<script>window.faults = []; addEventListener('error', (e) => faults.push(e.message));"
+                             f"<script>window.faults = []; window.still = {str(page.stem in STILL).lower()};"
+                             "addEventListener('error', (e) => faults.push(e.message));"
                              "console.error = (...a) => faults.push(a.join(' '));</script>", text, count=1)
     if replaced != 1:
         fault(page.name, "there is no content security policy")

@@ -82,6 +82,38 @@
     if (all("thead button", table).length !== 11) fault(table, "not every column can be sorted");
   };
 
+  // A box per step, inside of the picture; what stands in it neither leaves it nor lies upon another word.
+  const check_flow = (svg) => {
+    count("flow");
+    const picture = svg.getBoundingClientRect();
+    const nodes = all("g.node", svg);
+    if (nodes.length < 2 || picture.height < 30 * nodes.length) fault(svg, `${nodes.length} boxes on ${picture.height} pixels`);
+    const scroll = svg.parentElement.getBoundingClientRect();
+    if (scroll.right > innerWidth + 1) fault(svg.parentElement, `to ${scroll.right}`);
+    for (const path of all("path", svg)) {
+      if (!/^M[-0-9.]/.test(path.getAttribute("d")) || /nan|inf/i.test(path.getAttribute("d"))) fault(path, path.getAttribute("d"));
+      if (getComputedStyle(path).stroke === "none") fault(path, "without a colour");
+    }
+    for (const node of nodes) {
+      const box = node.querySelector(".box").getBoundingClientRect();
+      if (getComputedStyle(node.querySelector(".stripe")).fill === "none") fault(node, "without a colour");
+      let right = box.left;
+      for (const text of all("text", node)) {
+        const place = text.getBoundingClientRect();
+        if (place.left < right - 1 || place.right > box.right) fault(text, `${text.textContent} from ${place.left - box.left}`);
+        right = place.right;
+      }
+    }
+    if (all(".conversion", svg).length < 1) fault(svg, "without conversions");
+  };
+
+  // The fastest first.
+  const check_tries = (table) => {
+    count("tries");
+    if (table.tBodies[0].rows.length < 2) fault(table, "without rows");
+    if (!table.getBoundingClientRect().width) fault(table, "not visible");
+  };
+
   const check_width = () => {
     const width = document.documentElement.scrollWidth;
     if (width > innerWidth) faults.push(`the page is ${width} wide on a screen of ${innerWidth}`);
@@ -93,9 +125,10 @@
   };
 
   const run = () => {
-    if (document.documentElement.dataset.ready !== "yes") faults.push("the page's script did not come to its end");
+    const scripts = window.still ? 2 : 3;  // with those of the check
+    if (!window.still && document.documentElement.dataset.ready !== "yes") faults.push("the page's script did not come to its end");
     if (document.title.includes("owned")) faults.push("a label was run as a script");
-    if (document.scripts.length !== 3) faults.push(`${document.scripts.length} scripts, should be 3 with those of the check`);
+    if (document.scripts.length !== scripts) faults.push(`${document.scripts.length} scripts, should be ${scripts}`);
     const link = document.querySelector("tbody a[href]");
     const folds = all("details.task");
     if (link && folds.length > 1) {
@@ -110,6 +143,8 @@
       count(svg.classList[0]);
       check_svg(svg);
     });
+    all("svg.flow").forEach(check_flow);
+    all("table.tries").forEach(check_tries);
     all(".plot").filter((p) => !p.closest(".switched")).forEach(check_plot);
     for (const switched of all(".switched")) {
       for (const input of all("input", switched)) {

@@ -8,6 +8,7 @@
 
 #include "report/json.h"
 #include "report/markdown.h"
+#include "report/sample_network.h"
 #include "report/sample_run.h"
 
 namespace tenon::report {
@@ -77,6 +78,11 @@ TEST(Html, AWholeRunHasItsParts) {
                            "id=\"wall\"",
                            "part-measure",
                            "id=\"ranking\"",
+                           "id=\"layouts\"",
+                           "class=\"tries\"",
+                           "as it was <mark>taken by 6 calls</mark>",
+                           "mobilenet_v2 keeps its layouts",
+                           "X: N C 3+H W",
                            "id=\"failures\"",
                            "run-timeout",
                            "needs 36 vector registers",
@@ -88,6 +94,18 @@ TEST(Html, AWholeRunHasItsParts) {
                            "signal 11 &lt;b&gt;at&lt;/b&gt;"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }
+}
+
+TEST(Html, ThePictureOfTheArtifactIsPartOfIt) {
+  RunStory s = sample_story(Kind::kWhole);
+  s.models[0].picture = sample_network(20);
+  EXPECT_NE(to_html(s).find("<svg class=\"flow\""), std::string::npos);
+  EXPECT_NE(to_markdown(s).find("k12_relay"), std::string::npos);
+  const auto json = nlohmann::json::parse(to_json(s));
+  EXPECT_EQ(json["models"][0]["picture"]["nodes"].size(), 21u);
+  EXPECT_EQ(json["layouts"].size(), 3u);
+  EXPECT_EQ(json["layouts"][0]["tries"].size(), 9u);
+  EXPECT_EQ(to_html(sample_story(Kind::kCutOff)).find("id=\"layouts\""), std::string::npos);
 }
 
 TEST(Html, OddRunsSayWhatTheyLack) {

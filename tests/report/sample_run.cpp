@@ -130,6 +130,7 @@ class Maker {
           {"tuned", 0},
           {"seconds", 2.1}},
          2.1);
+    if (kind_ == Kind::kWhole) layouts();
     if (kind_ != Kind::kOnlyFailures) rounds();
     if (kind_ == Kind::kCutOff) return run_;
     if (kind_ != Kind::kOnlyFailures) finals_and_networks();
@@ -226,6 +227,29 @@ class Maker {
           {"s", ok ? Json(m.median_s) : Json(nullptr)},
           {"outcome", to_string(m.outcome)}},
          0.4);
+  }
+
+  // Of the operators with convolutions, before the rounds; the network then stays as it was.
+  void layouts() {
+    for (const Now& n : tasks_) {
+      if (std::string(n.given->label).find("conv") == std::string::npos) continue;
+      for (int i = 0; i < 9; ++i) {
+        const double s = n.given->default_s * (i == 0 ? 1 : 0.7 + uniform());
+        tell({{"event", "layout"},
+              {"task", n.given->key},
+              {"label", n.given->label},
+              {"point",
+               i == 0 ? std::string("as it was")
+                      : fmt::format("h_t={} w_t=28 o_t=16 i_t={} x_t=0", 7 * i, 1 << (i % 5))},
+              {"edges", i == 0 ? "" : fmt::format("X: pad(2,{},0)\n", i)},
+              {"s", i == 5 ? Json(nullptr) : Json(s)},
+              {"default_s", n.given->default_s},
+              {"best_s", n.given->default_s * 0.7},
+              {"tried", i + 1}},
+             0.8);
+      }
+    }
+    tell({{"event", "layouts"}, {"models", {{models_[0], Json::object()}}}}, 0.1);
   }
 
   Json estimates(bool best) const {

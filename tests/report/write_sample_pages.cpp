@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// write_sample_pages FOLDER: a page of each kind of run that sample_run.h makes up.
+// write_sample_pages FOLDER: a page of each kind of run that sample_run.h makes up, and one of a network.
 #include <cstdio>
 #include <fstream>
 
 #include "report/html.h"
 #include "report/markdown.h"
+#include "report/network_html.h"
+#include "report/sample_network.h"
 #include "report/sample_run.h"
 
 int main(int argc, char** argv) {
@@ -17,9 +19,11 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   SampleDatabase db;
   for (const Kind kind : kKinds) {
-    const RunStory story = read_story(*db, add_sample_run(*db, kind));
+    RunStory story = read_story(*db, add_sample_run(*db, kind));
+    if (kind == Kind::kWhole) story.models[0].picture = sample_network(60);
     std::ofstream(folder / (std::string(name_of(kind)) + ".html")) << to_html(story);
     std::ofstream(folder / (std::string(name_of(kind)) + ".md")) << to_markdown(story);
   }
+  std::ofstream(folder / "network.html") << network_page(sample_network(150));
   return 0;
 }
