@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/manifest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -97,10 +99,29 @@ Json kernels_json(const Program& program, const std::vector<CompiledKernel>& com
   return list;
 }
 
+// "input 0", "arena 4096+802816": offset and bytes.
+std::string param_text(const Param& p) {
+  switch (p.place) {
+    case Place::kInput:
+      return fmt::format("input {}", p.index);
+    case Place::kOutput:
+      return fmt::format("output {}", p.index);
+    case Place::kWeights:
+      return fmt::format("weights {}+{}", p.offset, p.bytes);
+    case Place::kArena:
+      return fmt::format("arena {}+{}", p.offset, p.bytes);
+  }
+  return "";
+}
+
 Json steps_json(const Program& program) {
   Json list = Json::array();
   for (const Step& s : program.steps) {
-    list.push_back({{"kernel", s.kernel}, {"nodes", s.nodes}});
+    Json params = Json::array();
+    for (const Param& p : s.params) {
+      params.push_back(param_text(p));
+    }
+    list.push_back({{"kernel", s.kernel}, {"nodes", s.nodes}, {"params", params}});
   }
   return list;
 }
@@ -155,6 +176,10 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
   j["provenance"] = provenance_json(program);
   j["licences"] = Json::array({{{"part", "tenon runtime"}, {"licence", "Apache-2.0"}}});
   return dump(j);
+}
+
+std::string manifest_text(const Program& program) {
+  return manifest_text(program, std::vector<CompiledKernel>(program.kernels.size()), 0, {});
 }
 
 FileEntry describe_file(const std::filesystem::path& folder, const std::string& name) {

@@ -22,6 +22,8 @@ uint64_t cpu_needs(const target::Target& t);
 
 std::string manifest_text(const Program& program, const std::vector<CompiledKernel>& kernels,
                           uint64_t needs, const Sha256::Digest& weights_sha256);
+// The same of a program that was not compiled: without what only machine code and weights tell.
+std::string manifest_text(const Program& program);
 
 struct FileEntry {
   std::string name;  // relative to the folder

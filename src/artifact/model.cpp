@@ -31,26 +31,6 @@ Json parse_manifest(const fs::path& path) {
   return ours ? j : Json();
 }
 
-fs::path find_manifest(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
-    return path;
-  }
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(path, error)) {
-    if (entry.path().extension() == ".json" && !parse_manifest(entry.path()).is_null()) {
-      found.push_back(entry.path());
-    }
-  }
-  if (found.size() != 1) {
-    throw UserError(fmt::format("{} holds {} artifacts", path.string(),
-                                found.empty() ? "no" : std::to_string(found.size())),
-                    found.empty() ? "tenon compile MODEL -o DIR writes one"
-                                  : "name the .json file of the one that is meant");
-  }
-  return found.front();
-}
-
 std::vector<TensorInfo> parse_tensors(const Json& list) {
   std::vector<TensorInfo> tensors;
   for (const Json& t : list) {
@@ -72,6 +52,26 @@ std::vector<StepInfo> parse_steps(const Json& manifest) {
 }
 
 }  // namespace
+
+fs::path find_manifest(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    return path;
+  }
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(path, error)) {
+    if (entry.path().extension() == ".json" && !parse_manifest(entry.path()).is_null()) {
+      found.push_back(entry.path());
+    }
+  }
+  if (found.size() != 1) {
+    throw UserError(fmt::format("{} holds {} artifacts", path.string(),
+                                found.empty() ? "no" : std::to_string(found.size())),
+                    found.empty() ? "tenon compile MODEL -o DIR writes one"
+                                  : "name the .json file of the one that is meant");
+  }
+  return found.front();
+}
 
 struct Model::Impl {
   ~Impl() {

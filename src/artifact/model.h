@@ -28,6 +28,9 @@ struct StepInfo {
   double bytes = 0;
 };
 
+// The manifest of the artifact that a folder holds; a file is taken for one. Throws UserError: none, or several.
+std::filesystem::path find_manifest(const std::filesystem::path& path);
+
 // A loaded library; cheap to copy, safe to use from several threads. The library stays loaded as long as a Model or a
 // Session of it lives.
 class Model {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compile/compile.h"
@@ -186,6 +187,69 @@ TEST(Accuracy, OfKernelsIsRecordedAndBounded) {
   EXPECT_LE(conv_kernel(q)->error, 4 * conv_kernel(q)->direct_error);
   strict.frozen = true;
   EXPECT_THROW(compile(one_conv(128), "net", strict), MissingSchedule);
+}
+
+// The same convolution so many times, then one of another kind.
+graph::Graph conv_chain(int64_t channels, int64_t calls) {
+  Rng rng(3);
+  graph::Graph g;
+  graph::GraphBuilder b(g);
+  te::ConvParams same, smaller;
+  same.pad_before = same.pad_after = {1, 1};
+  smaller.pad_before = smaller.pad_after = {0, 0};
+  auto x = b.input("x", ir::kF32, {1, channels, 28, 28});
+  const auto w = b.constant(graph::random_array(rng, ir::kF32, {channels, channels, 3, 3}));
+  for (int64_t i = 0; i < calls; ++i) {
+    x = b.add("same" + std::to_string(i), graph::Conv{same}, {x, w});
+  }
+  g.add_output(b.add("smaller", graph::Conv{smaller}, {x, w}), "y");
+  return g;
+}
+
+// By step; those that only convert layouts are left out.
+std::vector<std::string> algorithms_of_convs(const artifact::Program& p) {
+  std::vector<std::string> algorithms;
+  for (const artifact::Step& s : p.steps) {
+    const artifact::Kernel& k = p.kernels[static_cast<size_t>(s.kernel)];
+    if (k.direct_error > 0) algorithms.push_back(k.algorithm);
+  }
+  return algorithms;
+}
+
+double error_of_steps(const artifact::Program& p) {
+  double sum = 0;
+  for (const artifact::Step& s : p.steps) sum += p.kernels[static_cast<size_t>(s.kernel)].error;
+  return sum;
+}
+
+// Each layer keeps its own bound of 1e-4, all of them together not that of the network: what adds most gives way, and
+// nothing else does.
+TEST(Accuracy, OfTheNetworkTakesTheFastAlgorithmFromWhatAddsMost) {
+  if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
+  constexpr int64_t kChannels = 64;
+  const LayerError four = winograd_error(Algorithm::kWinograd4, 2, kChannels);
+  ASSERT_TRUE(allows(Accuracy::kDefault, four));
+  const double most = most_in_network(Accuracy::kDefault);
+  EXPECT_EQ(most, 1e-3);
+  const auto fit = static_cast<int64_t>(most / four.relative);  // calls, of all kinds
+
+  const artifact::Program within =
+      compile(conv_chain(kChannels, fit - 1), "net", with(Accuracy::kDefault));
+  const auto fast = algorithms_of_convs(within);
+  ASSERT_EQ(static_cast<int64_t>(fast.size()), fit);
+  EXPECT_EQ(fast.front(), "winograd4");
+  EXPECT_EQ(fast.back(), "winograd4");
+  EXPECT_LE(within.error, most);
+
+  const artifact::Program beyond =
+      compile(conv_chain(kChannels, fit), "net", with(Accuracy::kDefault));
+  const auto slower = algorithms_of_convs(beyond);
+  ASSERT_FALSE(slower.empty());
+  EXPECT_NE(slower.front(), "winograd4");
+  EXPECT_EQ(slower.back(), "winograd4") << "one call adds little";
+  EXPECT_LE(beyond.error, most);
+  EXPECT_NEAR(beyond.error, error_of_steps(beyond), 1e-9);
+  EXPECT_NEAR(within.error, error_of_steps(within), 1e-9);
 }
 
 }  // namespace

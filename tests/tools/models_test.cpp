@@ -6,8 +6,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "db/db.h"
 #include "files/array_files.h"
 #include "files/file.h"
+#include "measure/measure.h"
+#include "target/target.h"
 #include "tools/tenon_command.h"
 #include "zoo/model_builder.h"
 
@@ -58,6 +61,73 @@ TEST_F(Models, CheckDescribesTheModel) {
   const Outcome text = tenon({"check", model()});
   EXPECT_TRUE(contains(text.out, "output   q_values: f32 1x18")) << text.out;
   EXPECT_EQ(text.err, "");
+}
+
+TEST_F(Models, ExplainShowsLayoutsAlongTheGraph) {
+  const Outcome text = tenon({"explain", artifact(), "--show", "layouts"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "o  ") && contains(text.out, "frames")) << text.out;
+  EXPECT_TRUE(contains(text.out, "gives q_values")) << text.out;
+  EXPECT_TRUE(contains(text.out, "N C H W")) << text.out;
+  const Json json = parse_answer(tenon({"explain", artifact(), "--show", "layouts", "--json"}),
+                                 "tenon.explain/1");
+  size_t contractions = 0;
+  int64_t moved = 0;
+  for (const Json& n : json["nodes"]) {
+    contractions += n.contains("algorithm") && n["algorithm"].is_string() ? 1 : 0;
+    moved += n.value("moved_bytes", int64_t{0});
+    EXPECT_EQ(n["reads"].empty(), n["kind"] == "input") << n.dump();
+    EXPECT_FALSE(n["outputs"][0]["layout"].get<std::string>().empty());
+  }
+  EXPECT_GE(contractions, 5U) << "three convolutions and two matrix products";
+  EXPECT_EQ(json["conversions"]["bytes"], moved);
+  EXPECT_EQ(json["cost"]["measured"], false);
+  // A model is compiled on the way to the very same.
+  EXPECT_EQ(tenon({"explain", model(), "--show", "layouts"}).out, text.out);
+
+  const Json measured = parse_answer(
+      tenon({"explain", artifact(), "--show", "layouts", "--measure", "--threads", "1", "--json"}),
+      "tenon.explain/1");
+  EXPECT_EQ(measured["cost"]["threads"], 1);
+  EXPECT_GT(measured["nodes"].back()["time_s"], 0);
+  const std::string page = in_dir("layouts.html");
+  const Outcome html = tenon({"explain", artifact(), "--show", "layouts", "--html", page});
+  EXPECT_EQ(html.exit_code, 0) << html.err;
+  EXPECT_EQ(html.out, "");
+  EXPECT_TRUE(contains(files::read_file(page), "<svg class=\"flow\""));
+  EXPECT_EQ(tenon({"explain", artifact(), "--show", "layouts", "--html", "-"}).out,
+            files::read_file(page));
+}
+
+TEST_F(Models, ExplainTakesCostsOfConversionsFromRecords) {
+  const auto first_conversion = [&](std::vector<std::string> more) {
+    std::vector<std::string> args = {"explain", artifact(), "--show", "layouts", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Json answer = parse_answer(tenon(args), "tenon.explain/1");
+    for (const Json& n : answer["nodes"]) {
+      if (n["kind"] == "conversion") return n;
+    }
+    return Json();
+  };
+  const Json guessed = first_conversion({});
+  ASSERT_FALSE(guessed.is_null())
+      << "the first product reads row-major, the convolution writes blocks";
+  EXPECT_EQ(guessed["cost_from"], "estimate");
+  task::Measurement m;
+  m.task = guessed["task"];
+  m.target = measure::measured_target(target::host_target());
+  task::Protocol one;
+  one.threads = 1;
+  m.protocol = task::to_string(one);
+  m.trace = "[]";
+  m.median_s = m.best_s = 1.25e-3;
+  m.verified = true;
+  db::Database::open(in_dir("records.db"))->record({m});
+  const Json known = first_conversion({"--db", in_dir("records.db"), "--threads", "1"});
+  EXPECT_EQ(known["cost_from"], "records");
+  EXPECT_EQ(known["cost_s"], 1.25e-3);
+  const Json other = first_conversion({"--db", in_dir("records.db"), "--threads", "2"});
+  EXPECT_EQ(other["cost_from"], "estimate") << "of another number of threads";
 }
 
 TEST_F(Models, CheckListsEveryNodeThatCannotBeImported) {
@@ -116,6 +186,14 @@ TEST_F(Models, BadOptionsEndInTwo) {
       {{"compare", model(), artifact(), "--reference", "cmd:true"}, "wrote no "},
       {{"profile", artifact(), "--sort", "luck"}, "--sort"},
       {{"explain", artifact(), "--task", "conv1/Cnov"}, "did you mean 'conv1/Conv', "},
+      {{"explain", artifact(), "--show", "layouts,te"}, "is about a whole model"},
+      {{"explain", artifact(), "--show", "layouts", "--task", "conv1/Conv"},
+       "is about a whole model"},
+      {{"explain", artifact(), "--measure"}, "go with --show layouts"},
+      {{"explain", artifact(), "--show", "layouts", "--measure", "--db", in_dir("records.db")},
+       "not from both"},
+      {{"explain", artifact(), "--show", "layouts", "--html", "-", "--json"}, "only one of"},
+      {{"explain", dir(), "--show", "layouts"}, "artifacts"},
   };
   for (const auto& row : rows) {
     expect_user_error(tenon(row.args), row.message);

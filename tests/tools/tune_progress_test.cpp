@@ -30,6 +30,13 @@ constexpr const char* kRound =
     R"("failures":{"run-timeout":1,"compile-timeout":2},"best_s":0.0005,"default_s":0.001,)"
     R"("measured":1312,"failed":96})";
 
+constexpr const char* kLayout =
+    R"({"event":"layout","t":5,"task":"aaaaaaaaaaaaaaaa","label":"conv bias relu","point":"as it was",)"
+    R"("edges":"","s":0.001,"default_s":0.001,"best_s":0.001,"tried":1})";
+constexpr const char* kBetterLayout =
+    R"({"event":"layout","t":8,"task":"aaaaaaaaaaaaaaaa","label":"conv bias relu","point":"o_t=16",)"
+    R"("edges":"X: pad(1,0,1)\n","s":0.0008,"default_s":0.001,"best_s":0.0008,"tried":2})";
+
 TuneProgress after(std::initializer_list<const char*> events) {
   TuneProgress p;
   for (const char* e : events) {
@@ -84,8 +91,30 @@ TEST(TuneProgress, WhatIsNotUnderstoodIsLeftOut) {
   EXPECT_TRUE(p.estimate_s());
 }
 
+TEST(TuneProgress, CountsLayouts) {
+  TuneProgress p = after({kRun, kDefaultA, kDefaultB});
+  EXPECT_EQ(p.layouts().tried, 0);
+  for (const char* e :
+       {kLayout, kBetterLayout, R"({"event":"layout","s":null,"default_s":0.001})"}) {
+    p.take(e);
+  }
+  EXPECT_EQ(p.layouts().tried, 3);
+  EXPECT_EQ(p.layouts().better, 1);
+  EXPECT_FALSE(p.layouts().decided);
+  EXPECT_EQ(tune_frame(p, 9, {120, 24, false, ""})[2], "layouts  3 tried, 1 better");
+  EXPECT_EQ(tune_line(p, 9),
+            "t=9 measured=0 failed=0 layouts=3 better=1 best_ms=4.7 default_ms=4.7 eta_s=1191");
+  p.take(R"({"event":"layouts","t":9,"models":{"net":{"c1":"X: pad(1,0,1)\n","c2":""},"odd":3}})");
+  EXPECT_TRUE(p.layouts().decided);
+  EXPECT_EQ(tune_frame(p, 9, {120, 24, false, ""})[2],
+            "layouts  3 tried, 1 better; chosen for 2 calls");
+  p.take(R"({"event":"layouts","t":9,"models":{"net":{}}})");
+  EXPECT_EQ(tune_frame(p, 9, {120, 24, false, ""})[2],
+            "layouts  3 tried, 1 better; kept as they were");
+}
+
 TEST(TuneFrame, FitsTheTerminal) {
-  const TuneProgress p = after({kRun, kDefaultA, kDefaultB, kRound});
+  const TuneProgress p = after({kRun, kDefaultA, kDefaultB, kLayout, kRound});
   for (const int columns : {1, 20, 40, 80, 200}) {
     for (const int rows : {1, 3, 5, 6, 24}) {
       for (const char* status : {"", "stopping"}) {

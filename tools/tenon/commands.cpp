@@ -68,8 +68,11 @@ constexpr CommandRow kCommands[] = {
     {"explain", "Show the loops, the IR, the code of a task or of a tensor expression",
      "Without --task the tasks of the model are listed. Each section of --show is one stage of the "
      "way from a tensor "
-     "expression to machine code.",
+     "expression to machine code. --show layouts is about the whole model: algorithms, layouts and "
+     "conversions along its graph.",
      "tenon explain out/\n"
+     "tenon explain out/ --show layouts --measure\n"
+     "tenon explain out/ --show layouts --html layouts.html\n"
      "tenon explain out/ --task k3_conv --show trace,summary\n"
      "tenon explain --te examples/conv3x3.te --template --show asm",
      add_explain},

@@ -75,6 +75,16 @@ std::string bar_line(const TuneProgress& p, double t, int columns) {
       p.trials() > 0 ? " of " + grouped(p.trials()) : "", grouped(p.failed()), failures_text(p));
 }
 
+std::string layouts_line(const LayoutProgress& l) {
+  std::string line =
+      fmt::format("layouts  {} tried, {} better", grouped(l.tried), grouped(l.better));
+  if (l.decided) {
+    line += l.calls > 0 ? fmt::format("; chosen for {} calls", grouped(l.calls))
+                        : std::string("; kept as they were");
+  }
+  return line;
+}
+
 // Those that matter most first.
 std::vector<const TaskProgress*> by_share(const TuneProgress& p) {
   std::vector<const TaskProgress*> tasks;
@@ -162,6 +172,9 @@ std::vector<std::string> tune_frame(const TuneProgress& p, double t, const Frame
   }
   lines.push_back(fitted(default_line(p), o));
   lines.push_back(fitted(bar_line(p, t, o.columns), o));
+  if (p.layouts().tried > 0 && rows > 4) {
+    lines.push_back(fitted(layouts_line(p.layouts()), o));
+  }
   const size_t used = lines.size() + last.size();
   add_tasks(p, o, rows > used ? rows - used : 0, lines);
   for (const std::string& line : last) {
@@ -173,6 +186,9 @@ std::vector<std::string> tune_frame(const TuneProgress& p, double t, const Frame
 
 std::string tune_line(const TuneProgress& p, double t) {
   std::string line = fmt::format("t={:.0f} measured={} failed={}", t, p.measured(), p.failed());
+  if (const LayoutProgress& l = p.layouts(); l.tried > 0) {
+    line += fmt::format(" layouts={} better={}", l.tried, l.better);
+  }
   if (const auto s = p.estimate_s()) {
     line += fmt::format(" best_ms={:.3g}", *s * 1e3);
   }

@@ -65,6 +65,25 @@ void take_network(ModelProgress& m, const Json& e) {
   m.tuned = count_of(e, "tuned");
 }
 
+void take_layout(LayoutProgress& l, const Json& e) {
+  const auto s = time_of(e, "s");
+  const auto was = time_of(e, "default_s");
+  ++l.tried;
+  l.better += s && was && *s < *was ? 1 : 0;
+}
+
+void take_layouts(LayoutProgress& l, const Json& e) {
+  l.decided = true;
+  l.calls = 0;
+  const auto models = e.find("models");
+  if (models == e.end() || !models->is_object()) {
+    return;
+  }
+  for (const auto& [name, calls] : models->items()) {
+    l.calls += calls.is_object() ? static_cast<int64_t>(calls.size()) : 0;
+  }
+}
+
 }  // namespace
 
 TaskProgress* TuneProgress::find(const std::string& key) {
@@ -123,6 +142,10 @@ void TuneProgress::take(const std::string& event) {
         m.tuned = count_of(e, "tuned");
       }
     }
+  } else if (kind == "layout") {
+    take_layout(layouts_, e);
+  } else if (kind == "layouts") {
+    take_layouts(layouts_, e);
   } else if (kind == "end") {
     ended_ = text_of(e, "reason");
     measured_ = count_of(e, "measured");

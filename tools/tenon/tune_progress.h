@@ -31,6 +31,14 @@ struct ModelProgress {
   std::string kept = {};
 };
 
+// The joint stage: other layouts of the operators that cost most.
+struct LayoutProgress {
+  int64_t tried = 0;
+  int64_t better = 0;    // than the layout as it was
+  bool decided = false;  // which ones the networks take
+  int64_t calls = 0;     // whose layouts were decided
+};
+
 class TuneProgress {
  public:
   // What is not understood is left out: newer runs may tell more.
@@ -46,6 +54,7 @@ class TuneProgress {
   int64_t measured() const { return measured_; }
   int64_t failed() const { return failed_; }
   const std::map<std::string, int64_t>& failures() const { return failures_; }
+  const LayoutProgress& layouts() const { return layouts_; }
   const std::string& last_task() const { return last_task_; }  // of the last round
   const std::string& ended() const { return ended_; }          // why; empty: it has not
 
@@ -65,6 +74,7 @@ class TuneProgress {
   double t_ = 0, budget_s_ = 0, begun_s_ = 0;
   int64_t trials_ = 0, measured_ = 0, failed_ = 0, measured_before_ = 0;
   std::map<std::string, int64_t> failures_;
+  LayoutProgress layouts_;
 };
 
 }  // namespace tenon::tools

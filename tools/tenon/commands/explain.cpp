@@ -2,15 +2,24 @@
 // tenon explain: what becomes of a tensor expression under a schedule, at any stage of the way.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "backend/backend.h"
 #include "compile/accuracy.h"
+#include "files/file.h"
 #include "ir/print.h"
+#include "measure/measure.h"
+#include "report/network_html.h"
+#include "report/network_json.h"
+#include "report/network_text.h"
+#include "runtime/cpus.h"
 #include "te/text.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/network_source.h"
 #include "tools/tenon/program.h"
 #include "tools/tenon/summary.h"
 #include "tools/tenon/tasks.h"
@@ -26,6 +35,9 @@ struct ExplainOptions {
   ModelOptions model;
   std::string task;
   std::vector<std::string> show = {"loops", "summary", "accuracy"};
+  std::string html, db;
+  bool measure = false;
+  int threads = 0;
 };
 
 std::string emit_text(const Program& program, Emit kind) {
@@ -106,6 +118,8 @@ constexpr Section kSections[] = {
 constexpr std::string_view kSectionNames =
     "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, summary, accuracy";
 constexpr std::string_view kPassPrefix = "pass:";
+constexpr const char* kStdout = "-";
+constexpr std::string_view kLayouts = "layouts";  // of a whole model, not of a task
 
 Json show_section(const Program& program, const std::string& name, bool json) {
   for (const Section& section : kSections) {
@@ -121,7 +135,7 @@ Json show_section(const Program& program, const std::string& name, bool json) {
     }
   }
   throw UserError(fmt::format("--show: there is nothing called '{}'", name),
-                  fmt::format("it is one of {}", kSectionNames));
+                  fmt::format("it is one of {}, or of a whole model {}", kSectionNames, kLayouts));
 }
 
 Json list_json(const TaskList& list) {
@@ -177,7 +191,57 @@ int explain_program(const Program& program, const ExplainOptions& options, const
   return kExitOk;
 }
 
+void reject_with_layouts(const ExplainOptions& options) {
+  if (!options.program.te_file.empty() || !options.task.empty() || options.show.size() > 1) {
+    throw UserError("--show layouts is about a whole model or artifact",
+                    "it goes without --te, --task and other sections");
+  }
+  if (options.measure && !options.db.empty()) {
+    throw UserError("times are from --measure or from --db, not from both");
+  }
+}
+
+report::Network network_of(const ExplainOptions& options, const Console& console) {
+  if (options.measure) return measure_network(options.model, options.threads, console);
+  report::Network network = load_network(options.model, console);
+  if (options.db.empty()) return network;
+  task::Protocol protocol;
+  protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
+  add_records(network, *open_db_to_read({options.db}),
+              measure::measured_target(target_of(options.model)), task::to_string(protocol));
+  return network;
+}
+
+int explain_layouts(const ExplainOptions& options, const Console& console) {
+  const bool page_is_answer = options.html == kStdout;
+  if (page_is_answer && console.json()) {
+    throw UserError("only one of --html and --json can go to standard output");
+  }
+  const report::Network network = network_of(options, console);
+  if (page_is_answer) {
+    console.answer(report::network_page(network));
+  } else if (!options.html.empty()) {
+    files::write_file(options.html, report::network_page(network));
+    console.note(fmt::format("wrote    {}", options.html));
+  }
+  if (console.json()) {
+    Json answer = {{"schema", "tenon.explain/1"}};
+    answer.update(report::network_json(network));
+    console.answer(tools::to_text(answer));
+  } else if (options.html.empty()) {
+    console.answer(report::to_text(network));
+  }
+  return kExitOk;
+}
+
 int explain(ExplainOptions& options, const Console& console) {
+  const bool layouts =
+      std::find(options.show.begin(), options.show.end(), kLayouts) != options.show.end();
+  if (layouts) {
+    reject_with_layouts(options);
+  } else if (options.measure || options.threads > 0 || !(options.html + options.db).empty()) {
+    throw UserError("--measure, --db, --threads and --html go with --show layouts");
+  }
   const bool te = !options.program.te_file.empty();
   if (te == !options.model.path.empty()) {
     throw UserError("give either a model (or an artifact) or --te",
@@ -186,6 +250,9 @@ int explain(ExplainOptions& options, const Console& console) {
   if (te) {
     options.program.target = options.model.target;
     return explain_program(load_program(options.program), options, console);
+  }
+  if (layouts) {
+    return explain_layouts(options, console);
   }
   const TaskList list = load_tasks(options.model, console);
   if (options.task.empty()) {
@@ -205,10 +272,26 @@ Run add_explain(CLI::App& command, Console& console) {
   command
       .add_option("--task", options->task, "Kernel, task or node of the model (default: list them)")
       ->type_name("NAME");
-  command.add_option("--show", options->show, fmt::format("Any of {}", kSectionNames))
+  command
+      .add_option("--show", options->show,
+                  fmt::format("Any of {}; of a whole model {}: algorithms, layouts and conversions "
+                              "along its graph",
+                              kSectionNames, kLayouts))
       ->delimiter(',')
       ->type_name("WHAT,...")
       ->capture_default_str();
+  command.add_option("--html", options->html, "With --show layouts: write a page with a picture")
+      ->type_name("FILE");
+  command.add_flag("--measure", options->measure,
+                   "With --show layouts: run the network and time its steps and conversions");
+  command
+      .add_option("--db", options->db,
+                  "With --show layouts: what conversions cost by the records of a database")
+      ->type_name("FILE");
+  command
+      .add_option("--threads", options->threads, "Of --measure and --db (default: one per core)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
   add_compile_options(command, options->model);
   add_te_options(command, options->program);
   return [options, &console] { return explain(*options, console); };

@@ -2,6 +2,7 @@
 // tenon report: what a tuning run did, as a page, as Markdown or as JSON.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
 #include "files/file.h"
@@ -11,6 +12,7 @@
 #include "support/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
+#include "tools/tenon/network_source.h"
 
 namespace tenon::tools {
 namespace {
@@ -34,6 +36,19 @@ void hand_out(const std::string& file, const std::string& text, const Console& c
   console.note(fmt::format("wrote    {} ({})", file, bytes_text(static_cast<double>(text.size()))));
 }
 
+// Whatever artifact lies where the run wrote its own; one that is gone, or of an older version, has no picture.
+void add_pictures(report::RunStory& story, const db::Database& db, const Console& console) {
+  for (report::ModelStory& m : story.models) {
+    if (m.directory.empty() || !std::filesystem::exists(m.directory)) continue;
+    try {
+      m.picture = read_network(m.directory);
+      add_records(*m.picture, db, story.target, story.protocol);
+    } catch (const UserError& e) {
+      console.info(fmt::format("no picture of {}: {}", m.directory, e.what()));
+    }
+  }
+}
+
 int report_command(ReportOptions& options, const Console& console) {
   if (options.markdown == kBareFlag) options.markdown = kStdout;
   const int answers = (options.html == kStdout ? 1 : 0) + (options.markdown == kStdout ? 1 : 0) +
@@ -43,7 +58,8 @@ int report_command(ReportOptions& options, const Console& console) {
                     "give the others a file");
   }
   const auto db = open_db_to_read(options.db);
-  const report::RunStory story = report::read_story(*db, report::find_run(*db, options.run));
+  report::RunStory story = report::read_story(*db, report::find_run(*db, options.run));
+  add_pictures(story, *db, console);
   if (!options.html.empty()) hand_out(options.html, report::to_html(story), console);
   if (!options.markdown.empty()) hand_out(options.markdown, report::to_markdown(story), console);
   if (console.json()) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tenon/network_source.h"
+
+#include <algorithm>
+#include <map>
+
+#include "artifact/manifest.h"
+#include "bench/support/machine.h"
+#include "files/file.h"
+#include "tools/tenon/step_times.h"
+#include "tools/tenon/tensors.h"
+
+namespace tenon::tools {
+namespace {
+
+constexpr int64_t kRuns = 30;  // to take medians of
+
+}  // namespace
+
+report::Network read_network(const std::string& path) {
+  const std::filesystem::path manifest = artifact::find_manifest(path);
+  std::filesystem::path lock = manifest;
+  lock.replace_extension(".lock");
+  return report::parse_network(files::read_file(manifest.string()),
+                               files::read_file(lock.string()));
+}
+
+report::Network load_network(const ModelOptions& options, const Console& console) {
+  if (is_artifact(options.path)) return read_network(options.path);
+  const artifact::Program program = compile_model(options, "", console).program;
+  return report::parse_network(artifact::manifest_text(program), artifact::lock_text(program));
+}
+
+report::Network measure_network(const ModelOptions& options, int threads, const Console& console) {
+  const LoadedModel loaded(options, console);
+  const artifact::Model& model = loaded.model();
+  report::Network network = read_network(model.directory().string());
+  LoadedSession session(model, threads, load_inputs({}, model.inputs()));
+  const bench::Pinned pinned(session.session().threads());
+  const StepTimes times = measure_steps(session, kRuns);
+  std::vector<double> seconds;
+  for (size_t i = 0; i < model.steps().size(); ++i) seconds.push_back(times.median_s(i));
+  std::vector<double> runs = times.run_s;
+  std::sort(runs.begin(), runs.end());
+  report::set_times(network, seconds, session.session().threads(), runs[runs.size() / 2]);
+  return network;
+}
+
+void add_records(report::Network& network, const db::Database& db, const std::string& target,
+                 const std::string& protocol) {
+  std::map<std::string, double> seconds;
+  for (const report::NetworkNode& n : network.nodes) {
+    if (n.kind != report::NodeKind::kConversion || seconds.contains(n.task)) continue;
+    if (const auto best = db.best({n.task, target, protocol, ""}, true)) {
+      seconds[n.task] = best->median_s;
+    }
+  }
+  report::set_recorded(network, seconds);
+}
+
+}  // namespace tenon::tools
