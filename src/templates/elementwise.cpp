@@ -60,6 +60,34 @@ bool is_flexible(const te::ComputeOp& op, const std::vector<te::Access>& accesse
   });
 }
 
+// n c y x read at n y x c of the op, or n y x c at n c y x: axis `axis(d)` of the op is dimension d.
+bool turns(const te::ComputeOp& op, const te::Access& a,
+           const std::function<size_t(size_t)>& axis) {
+  const size_t rank = op.axes.size();
+  if (rank < 4 || a.indices.size() != rank) return false;
+  for (size_t d = 0; d < rank; ++d) {
+    const te::Axis& at = op.axes[axis(d)];
+    if (!a.indices[d].same_as(at.var) && !(at.extent == 1 && ir::is_const(a.indices[d], 0)))
+      return false;
+  }
+  return true;
+}
+bool to_channels_last(const te::ComputeOp& op, const te::Access& a) {
+  const size_t last = op.axes.size() - 1;
+  return turns(op, a, [&](size_t d) { return d == 0 ? 0 : d == 1 ? last : d - 1; });
+}
+bool from_channels_last(const te::ComputeOp& op, const te::Access& a) {
+  const size_t last = op.axes.size() - 1;
+  return turns(op, a, [&](size_t d) { return d == 0 ? 0 : d == last ? 1 : d + 1; });
+}
+
+// In blocks of channels, whole vectors of them are moved where channels go to the end or come from there.
+std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Target& target) {
+  const int64_t block = default_block(t.shape()[1], t.dtype().bytes(), target);
+  if (block < 2 || t.shape()[1] % block != 0) return std::nullopt;
+  return blocked(t.shape(), block);
+}
+
 // From blocks of channels to the plain order: vectors of channels are read, and tiles of them turned and stored.
 //   n c y x  =>  n c.0 (y x).0 (y x).1 c.1, the last a vector, the one before it unrolled
 bool unblock(PlanWriter& p, const te::ComputeOp& op, const te::Tensor& from) {
@@ -114,6 +142,13 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
   }
   if (const auto it = edges.fixed.find(out); it != edges.fixed.end()) asked = it->second;
   p.store_fixed_inputs();
+  for (const te::Access& a : accesses) {
+    if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, p.target());
+    if (edges.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
+        dag.readers(a.tensor).size() > 1)
+      continue;
+    if (const auto blocks = in_blocks(a.tensor, p.target())) p.store(a.tensor.name(), *blocks);
+  }
   if (asked) {
     p.store(out, *asked);
     for (const std::string& s : alike) p.store(s, *asked);

@@ -37,6 +37,33 @@ TEST(Compile, RandomGraphsGiveTheAnswerOfTheInterpreter) {
   }
 }
 
+// Convolutions with work on channels last between them, as in ConvNeXt.
+TEST(Compile, ChannelsGoToTheEndAndBack) {
+  for (const int64_t channels : {1, 7, 16, 20, 48}) {
+    SCOPED_TRACE(channels);
+    Rng rng(static_cast<uint64_t>(channels));
+    Graph g;
+    GraphBuilder b(g);
+    const auto conv = [&](ValueId x, int64_t from, int64_t to) {
+      const graph::Shape shape{to, from, 1, 1};
+      return b.add("conv", graph::Conv{},
+                   {x, b.constant(graph::random_array(rng, ir::kF32, shape))});
+    };
+    ValueId x = conv(b.input("x", ir::kF32, {2, 5, 7, 3}), 5, channels);
+    x = b.transpose(x, {0, 2, 3, 1});
+    x = b.compute("softmax", {x}, [](te::Builder& t, std::span<const te::Tensor> in) {
+      return te::softmax(t, "softmax", in[0]);
+    });
+    g.add_output(conv(b.transpose(x, {0, 3, 1, 2}), channels, 6), "y");
+    const auto inputs = graph::random_inputs(rng, g);
+    const artifact::Program p = compile(g, "turned", host());
+    for (const int threads : {1, 2}) {
+      const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs, threads));
+      EXPECT_LT(d.error, 1e-5) << d.where;
+    }
+  }
+}
+
 TEST(Compile, TheUnfusedDefinitionAgrees) {
   for (uint64_t i = 0; i < 30; ++i) {
     SCOPED_TRACE(i);
