@@ -8,12 +8,14 @@
 #include "graph/group.h"
 #include "ir/visit.h"
 #include "te/access.h"
+#include "te/attention.h"
 #include "te/splice.h"
 
 namespace tenon::graph {
 namespace {
 
-constexpr size_t kMostOps = 24;  // of a group: inlined chains are written out in full
+constexpr int64_t kLeastRows = 8;  // of scores that are not stored
+constexpr size_t kMostOps = 24;    // of a group: inlined chains are written out in full
 
 bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
 
@@ -37,6 +39,7 @@ class Fuser {
     while (join_all(&Fuser::moves, false)) {
     }
     join_all(&Fuser::operands, false);
+    for (size_t i = 0; i < groups_.size(); ++i) join_attention(static_cast<int>(i));
     return finish();
   }
 
@@ -86,6 +89,7 @@ class Fuser {
     merged.kind = classify(dag);
     if (!(this->*rule)(a, b, merged.kind) || (b.kind == Kind::kHeavy && !is_affine(dag)))
       return false;
+    if (rule == &Fuser::operands && !keeps_columns(dag)) return false;
     const int to = keep_first ? first : second;
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = to;
     (keep_first ? b : a) = Group{};
@@ -103,6 +107,19 @@ class Fuser {
       }
     }
     return true;
+  }
+
+  // Some operand of every product still has the columns in a dimension of their own, to be cut into vectors.
+  static bool keeps_columns(const te::ComputeDag& dag) {
+    const te::ComputeDag flat = te::inlined(dag, [](const te::ComputeOp&) { return true; });
+    return std::all_of(flat.ops.begin(), flat.ops.end(), [](const te::OpRef& op) {
+      if (!op->is_reduction() || op->axes.empty()) return true;
+      const auto all = te::accesses(*op);
+      return std::any_of(all.begin(), all.end(), [&](const te::Access& a) {
+        return std::any_of(a.indices.begin(), a.indices.end(),
+                           [&](const ir::Expr& i) { return i.same_as(op->axes.back().var); });
+      });
+    });
   }
 
   int64_t elements(const Group& a) const { return g_.value(a.outputs[0]).elements(); }
@@ -133,12 +150,94 @@ class Fuser {
       return std::holds_alternative<MatMul>(g_.nodes[static_cast<size_t>(n)].op);
     });
     if (!product) return false;
+    return only_moves(a);
+  }
+
+  // Every element is one of what it reads; a slice at the beginning is such a map too.
+  bool only_moves(const Group& a) const {
+    if (a.nodes.empty() || (a.kind != Kind::kMove && a.kind != Kind::kMap)) return false;
     for (const NodeId n : a.nodes) {
       for (const te::OpRef& op : define(g_, g_.nodes[static_cast<size_t>(n)]).ops) {
         if (op->body.as<ir::Load>() == nullptr) return false;
       }
     }
     return true;
+  }
+
+  // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.
+  bool join_attention(int rows) {
+    const Kind kind = groups_[static_cast<size_t>(rows)].kind;
+    if (kind != Kind::kRows && kind != Kind::kReduce) return false;
+    const int second = only_reader(groups_[static_cast<size_t>(rows)]);
+    const int first = product_before(rows);
+    if (first < 0 || second < 0 || groups_[static_cast<size_t>(second)].kind != Kind::kHeavy)
+      return false;
+    std::vector<int> parts = moves_before(first);
+    const std::vector<int> more = moves_before(second);
+    parts.insert(parts.end(), more.begin(), more.end());
+    parts.insert(parts.end(), {first, rows, second});
+    const int behind = only_reader(groups_[static_cast<size_t>(second)]);
+    if (behind >= 0 && groups_[static_cast<size_t>(behind)].kind == Kind::kMove) {
+      parts.push_back(behind);
+      if (join_parts(parts)) return true;
+      parts.pop_back();
+    }
+    return join_parts(parts);
+  }
+
+  // Moves that only this product reads.
+  std::vector<int> moves_before(int product) const {
+    std::vector<int> found;
+    for (const NodeId n : groups_[static_cast<size_t>(product)].nodes) {
+      for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs) {
+        const NodeId p = producers_[static_cast<size_t>(v)];
+        const int o = p < 0 ? -1 : owner_[static_cast<size_t>(p)];
+        if (o < 0 || o == product || !only_moves(groups_[static_cast<size_t>(o)])) continue;
+        const bool known = std::find(found.begin(), found.end(), o) != found.end();
+        if (!known && only_reader(groups_[static_cast<size_t>(o)]) == product) found.push_back(o);
+      }
+    }
+    return found;
+  }
+
+  // The product whose only reader is `rows`; -1: none.
+  int product_before(int rows) const {
+    for (const NodeId n : groups_[static_cast<size_t>(rows)].nodes) {
+      for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs) {
+        const NodeId p = producers_[static_cast<size_t>(v)];
+        const int o = p < 0 ? -1 : owner_[static_cast<size_t>(p)];
+        if (o < 0 || o == rows) continue;
+        const Group& group = groups_[static_cast<size_t>(o)];
+        if (group.kind == Kind::kHeavy && only_reader(group) == rows) return o;
+      }
+    }
+    return -1;
+  }
+
+  bool join_parts(const std::vector<int>& parts) {
+    Group merged;
+    for (const int p : parts) {
+      const auto& nodes = groups_[static_cast<size_t>(p)].nodes;
+      merged.nodes.insert(merged.nodes.end(), nodes.begin(), nodes.end());
+    }
+    std::sort(merged.nodes.begin(), merged.nodes.end());
+    merged.outputs = groups_[static_cast<size_t>(parts.back())].outputs;
+    merged.kind = Kind::kHeavy;
+    const te::ComputeDag dag =
+        te::with_single_moves(group_dag(g_, merged.nodes, merged.outputs).dag);
+    const auto found = te::find_attention(dag);
+    if (dag.ops.size() > kMostOps || !found || !pays(*found) || !is_affine(dag)) return false;
+    for (const int p : parts) groups_[static_cast<size_t>(p)] = Group{};
+    for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = parts.back();
+    groups_[static_cast<size_t>(parts.back())] = std::move(merged);
+    return true;
+  }
+
+  // With few rows the second operands are read about once, and packing them would be the larger part.
+  static bool pays(const te::Attention& a) {
+    return a.scores->axes[a.row_axis()].extent >= kLeastRows &&
+           a.scores->axes.back().extent >= kLeastRows && a.result->axes.back().extent > 1 &&
+           a.place[a.row_axis()] != te::Attention::kNone && a.place.back() != te::Attention::kNone;
   }
 
   // Groups in an order in which they can run.

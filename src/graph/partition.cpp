@@ -11,6 +11,7 @@
 #include "graph/fuse.h"
 #include "graph/group.h"
 #include "support/hash.h"
+#include "te/attention.h"
 #include "te/splice.h"
 #include "te/text.h"
 
@@ -22,6 +23,8 @@ bool only_moves(const te::ComputeOp& op) { return op.body.as<ir::Load>() != null
 // Moves in front of a contraction are written into its accesses, so that templates see plain affine reads.
 te::ComputeDag without_moves(te::ComputeDag dag, Kind kind) {
   if (kind != Kind::kHeavy) return dag;
+  te::ComputeDag single = te::with_single_moves(dag);
+  if (te::find_attention(single)) return single;  // its template packs operands as they are moved
   return te::inlined(dag, only_moves);
 }
 

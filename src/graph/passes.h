@@ -38,6 +38,14 @@ void fold_padding(Graph& g, const PassContext& context);
 void fold_scales(Graph& g, const PassContext& context);
 // Transposes and reshapes that cancel, compose, or move nothing.
 void simplify_moves(Graph& g, const PassContext& context);
+// reshape(slice(x)) as one move of x where it can be written without division.
+void compose_moves(Graph& g, const PassContext& context);
+// (x * c) y -> (x y) * c for matrix products of activations.
+void delay_scales(Graph& g, const PassContext& context);
+// Projections of one tensor that feed attention become one product: x Wq, x Wk, x Wv -> slices of x [Wq Wk Wv].
+void merge_products(Graph& g, const PassContext& context);
+// add(reshape(y), x) -> reshape(add(y, reshape(x))) behind matrix products, where only dimensions of one element differ.
+void sink_reshapes(Graph& g, const PassContext& context);
 // Equal nodes on equal inputs become one.
 void merge_equal(Graph& g, const PassContext& context);
 

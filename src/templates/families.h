@@ -16,6 +16,7 @@ std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& 
 std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_attention(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_contraction(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_pool(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges);

@@ -26,6 +26,8 @@ constexpr Template kTemplates[] = {
      plan_matmul_bfloat16},
     {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
      plan_matmul},
+    {"attention", "two products with work on rows between them, a few rows at a time",
+     plan_attention},
     {"contraction", "any other sum of products, vectors along an axis of the second operand",
      plan_contraction},
     {"pool", "windows of positions reduced channel by channel", plan_pool},

@@ -5,6 +5,7 @@
 
 #include "compile/run.h"
 #include "graph/builder.h"
+#include "graph/random_attention.h"
 #include "graph/random_graph.h"
 
 namespace tenon::compile {
@@ -61,6 +62,24 @@ TEST(Compile, ChannelsGoToTheEndAndBack) {
       const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs, threads));
       EXPECT_LT(d.error, 1e-5) << d.where;
     }
+  }
+}
+
+TEST(Compile, AttentionGivesTheAnswerOfTheInterpreter) {
+  const uint64_t seed = 700;
+  SCOPED_TRACE(seed);
+  for (uint64_t i = 0; i < 40; ++i) {
+    SCOPED_TRACE(i);
+    Rng rng(seed + i);
+    const Graph g = graph::attention_graph(rng, graph::random_form(rng));
+    const auto inputs = graph::random_inputs(rng, g);
+    const artifact::Program p = compile(g, "attention", host());
+    const bool fused = std::any_of(p.kernels.begin(), p.kernels.end(),
+                                   [](const auto& k) { return k.origin == "template attention"; });
+    EXPECT_TRUE(fused) << graph::to_string(g);
+    const graph::Difference d =
+        graph::compare(graph::evaluate(g, inputs), run(p, inputs, 1 + static_cast<int>(i % 2)));
+    ASSERT_LT(d.error, 1e-5) << d.where << "\n" << graph::to_string(g);
   }
 }
 

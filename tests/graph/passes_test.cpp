@@ -115,6 +115,80 @@ TEST(SimplifyMoves, DropsPairsAndKeepsOutputs) {
   for (const Node& n : g.nodes) EXPECT_TRUE(std::holds_alternative<Reshape>(n.op));
 }
 
+// A residual sum behind a view of the product joins it; one whose dimensions differ otherwise does not.
+TEST(SinkReshapes, AResidualSumFollowsItsProduct) {
+  for (const bool ones : {true, false}) {
+    Graph g;
+    GraphBuilder b(g);
+    const Shape shape = ones ? Shape{1, 6, 4} : Shape{2, 3, 4};
+    const ValueId x = b.input("x", ir::kF32, {6, 5});
+    const ValueId r = b.input("r", ir::kF32, shape);
+    const auto add = [](Exprs e) { return e[0] + e[1]; };
+    ValueId y = b.add("matmul", MatMul{}, {x, b.constant(filled({5, 4}, -1, 0.1))});
+    y = b.elementwise("bias", {b.constant(filled({4}, 1, 1)), y}, add);
+    g.add_output(b.elementwise("add", {b.reshape(y, shape), r}, add), "y");
+    Rng rng(3);
+    const auto inputs = random_inputs(rng, g);
+    const auto expected = evaluate(g, inputs);
+    sink_reshapes(g, {});
+    g.verify();
+    EXPECT_EQ(compare(expected, evaluate(g, inputs)).error, 0);
+    EXPECT_EQ(std::holds_alternative<Reshape>(g.nodes.back().op), ones) << to_string(g);
+  }
+}
+
+// Several maps in a row, one that looks at the position, and constants of one element in any rank.
+TEST(SinkReshapes, AllMapsFollowTheirProduct) {
+  for (const Shape& shape : {Shape{1, 6, 4}, Shape{6, 1, 1, 4}}) {
+    Graph g;
+    GraphBuilder b(g);
+    const ValueId x = b.input("x", ir::kF32, {6, 5});
+    ValueId y = b.add("matmul", MatMul{}, {x, b.constant(filled({5, 4}, -1, 0.1))});
+    y = b.elementwise("add", {b.reshape(y, shape), b.input("r", ir::kF32, shape)},
+                      [](Exprs e) { return e[0] + e[1]; });
+    y = b.compute("triangle", {y}, [&](te::Builder& t, std::span<const te::Tensor> in) {
+      return t.compute("triangle", shape, [&](std::span<const ir::Var> at) {
+        const std::vector<ir::Expr> own(at.begin(), at.end());
+        const ir::Expr row = shape[0] == 1 ? own[1] : own[0];
+        return ir::select(ir::le(own.back(), row), ir::load(in[0], own),
+                          ir::make_float(ir::kF32, 0));
+      });
+    });
+    y = b.elementwise("mul", {y, b.constant(filled({1, 1}, 3, 0))},
+                      [](Exprs e) { return e[0] * e[1]; });
+    g.add_output(y, "y");
+    Rng rng(5);
+    const auto inputs = random_inputs(rng, g);
+    const auto expected = evaluate(g, inputs);
+    sink_reshapes(g, {});
+    g.verify();
+    EXPECT_EQ(compare(expected, evaluate(g, inputs)).error, 0);
+    size_t flat = 0;
+    for (const Node& n : g.nodes) {
+      const bool map = std::holds_alternative<Compute>(n.op);
+      flat += map && g.value(n.outputs[0]).shape == Shape{6, 4} ? 1U : 0U;
+    }
+    EXPECT_EQ(flat, 3U) << to_string(g);
+  }
+}
+
+// One element in all: the constant has the shape of the map and keeps it.
+TEST(SinkReshapes, OfOneElement) {
+  Graph g;
+  GraphBuilder b(g);
+  const ValueId x = b.input("x", ir::kF32, {1, 5});
+  const ValueId y = b.add("matmul", MatMul{}, {x, b.constant(filled({5, 1}, -1, 0.1))});
+  g.add_output(b.elementwise("mul", {b.reshape(y, {1}), b.constant(filled({1}, 3, 0))},
+                             [](Exprs e) { return e[0] * e[1]; }),
+               "y");
+  Rng rng(6);
+  const auto inputs = random_inputs(rng, g);
+  const auto expected = evaluate(g, inputs);
+  sink_reshapes(g, {});
+  g.verify();
+  EXPECT_EQ(compare(expected, evaluate(g, inputs)).error, 0);
+}
+
 TEST(MergeEqual, ComputesEqualNodesOnce) {
   Graph g;
   GraphBuilder b(g);

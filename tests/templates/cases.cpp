@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/cases.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "te/ops.h"
 #include "te/splice.h"
 #include "te/text.h"
@@ -280,6 +283,51 @@ void add_typed(std::vector<Case>& all) {
   all.push_back({"", "bool", [] { return bool_dag(); }});
 }
 
+// softmax(q k / 3) v of `heads` products: `rows` queries, `columns` keys. `moved`: all three are parts of one tensor,
+// and the heads of the result stand behind its rows.
+te::ComputeDag attention_dag(int64_t heads, int64_t rows, int64_t columns, int64_t depth,
+                             bool moved, bool scale) {
+  te::Builder b;
+  const auto operand = [&](const std::string& name, int64_t n, int64_t part,
+                           const te::Tensor* all) {
+    if (all == nullptr) return b.input(name, ir::kF32, {heads, n, depth});
+    return b.compute(name, {heads, n, depth}, [&](std::span<const ir::Var> at) {
+      return ir::load(*all, {at[1], at[0] * depth + at[2] + part * heads * depth});
+    });
+  };
+  std::optional<te::Tensor> all;
+  if (moved) all = b.input("X", ir::kF32, {std::max(rows, columns), 3 * heads * depth});
+  const te::Tensor* from = moved ? &*all : nullptr;
+  const auto q = operand("Q", rows, 0, from);
+  const auto k = operand("K", columns, 1, from);
+  const auto v = operand("V", columns, 2, from);
+  auto s = te::batch_matmul(b, "S", q, k, false, true);
+  if (scale) {
+    s = te::elementwise(b, "D", {s}, [](auto e) { return e[0] / ir::make_float(ir::kF32, 3); });
+  }
+  auto o = te::batch_matmul(b, "O", te::softmax(b, "P", s), v);
+  if (moved) o = te::transpose(b, "T", o, {1, 0, 2});
+  b.output(o);
+  return b.finish();
+}
+
+// Two batch dimensions, a mask, softmax written out, and work on the result.
+te::ComputeDag masked_attention_dag() {
+  return te::parse(
+      "input Q: f32[2, 11, 3, 8]\ninput K: f32[2, 3, 8, 21]\ninput V: f32[2, 3, 21, 8]\n"
+      "input M: f32[2, 21]\n"
+      "S[b: 2, h: 3, i: 11, j: 21] = sum(k: 8) Q[b, i, h, k] * K[b, h, k, j]\n"
+      "A[b: 2, h: 3, i: 11, j: 21] = S[b, h, i, j] * 0.5 + M[b, j]\n"
+      "X[b: 2, h: 3, i: 11, one: 1] = max(j: 21) A[b, h, i, j]\n"
+      "D[b: 2, h: 3, i: 11, j: 21] = A[b, h, i, j] - X[b, h, i, 0]\n"
+      "E[b: 2, h: 3, i: 11, j: 21] = exp(D[b, h, i, j])\n"
+      "Z[b: 2, h: 3, i: 11, one: 1] = sum(j: 21) E[b, h, i, j]\n"
+      "P[b: 2, h: 3, i: 11, j: 21] = E[b, h, i, j] / Z[b, h, i, 0]\n"
+      "O[b: 2, h: 3, i: 11, d: 8] = sum(j: 21) P[b, h, i, j] * V[b, h, j, d]\n"
+      "R[b: 2, h: 3, i: 11, d: 8] = max(O[b, h, i, d], 0.0)\n"
+      "T[b: 2, i: 11, h: 3, d: 8] = R[b, h, i, d]\noutput T\n");
+}
+
 }  // namespace
 
 std::vector<Case> cases() {
@@ -370,6 +418,11 @@ std::vector<Case> cases() {
       {"elementwise", "poses_odd", [=] { return poses_dag(5, 8, 3, 3); }},
       {"matmul", "scores", [=] { return scores_dag(9, 35, 24); }},
       {"matmul", "scores_odd", [=] { return scores_dag(7, 18, 13); }},
+      {"attention", "attention", [=] { return attention_dag(2, 19, 33, 24, true, true); }},
+      {"attention", "attention_odd", [=] { return attention_dag(3, 13, 17, 7, true, false); }},
+      {"attention", "attention_inputs", [=] { return attention_dag(4, 9, 48, 16, false, true); }},
+      {"attention", "attention_one_head", [=] { return attention_dag(1, 40, 21, 32, true, true); }},
+      {"attention", "attention_masked", [=] { return masked_attention_dag(); }},
       {"conv_transpose", "transposed", [=] { return transpose_dag(16, 32, 4, 2, 4); }},
       {"conv_transpose", "transposed_odd", [=] { return transpose_dag(6, 3, 5, 2, 3); }},
       {"matmul", "matmul", [=] { return matmul_dag(33, 64, 20, true, false, false); }},

@@ -13,7 +13,11 @@ constexpr Pass kPasses[] = {
     {"simplify_moves", "transposes and reshapes that cancel or compose", simplify_moves},
     {"merge_equal", "equal nodes on equal inputs become one", merge_equal},
     {"fold_scales", "batch norm and scales go into the weights", fold_scales},
+    {"delay_scales", "constant factors of a product's operand follow it", delay_scales},
+    {"sink_reshapes", "maps behind a view of a product become its epilogue", sink_reshapes},
     {"simplify_moves_again", "after folding", simplify_moves},
+    {"merge_products", "projections of one tensor for attention are one product", merge_products},
+    {"compose_moves", "moves behind each other become one", compose_moves},
 };
 
 }  // namespace

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// add(reshape(y), x)  ->  reshape(add(y, reshape(x)))  where only dimensions of one element come or go and y is a matrix
+// product: the map then is its epilogue, which a view between them would prevent.
+#include <algorithm>
+#include <optional>
+
+#include "graph/classify.h"
+#include "graph/passes.h"
+#include "ir/visit.h"
+#include "te/ops.h"
+
+namespace tenon::graph {
+namespace {
+
+Shape without_ones(const Shape& s) {
+  Shape out;
+  std::copy_if(s.begin(), s.end(), std::back_inserter(out), [](int64_t e) { return e != 1; });
+  return out;
+}
+
+class Sink {
+ public:
+  explicit Sink(Graph& g) : g_(g) { look(); }
+
+  // Whether something was found; then more may be once what is dead is gone.
+  bool run() {
+    bool any = false;
+    const size_t count = g_.nodes.size();
+    for (size_t n = 0; n < count; ++n) {
+      const auto from = product_behind_view(n);
+      if (!from) continue;
+      rewrite(n, *from);
+      look();
+      any = true;
+    }
+    return any;
+  }
+
+ private:
+  void look() {
+    producers_ = g_.producers();
+    readers_ = g_.readers();
+  }
+  const Shape& shape(ValueId v) const { return g_.value(v).shape; }
+  const Node* producer(ValueId v) const {
+    const NodeId p = producers_[static_cast<size_t>(v)];
+    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
+  }
+  bool read_once(ValueId v) const {
+    return readers_[static_cast<size_t>(v)].size() == 1 && !g_.is_output(v);
+  }
+
+  // A map whose operands are all of its own shape, or constants of one element.
+  bool is_plain_map(const Node& n) const {
+    const auto* c = std::get_if<Compute>(&n.op);
+    if (c == nullptr || c->dag->ops.size() != 1 || classify(*c->dag) != Kind::kMap) return false;
+    return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+      const bool one = g_.value(v).constant() && g_.value(v).elements() == 1;
+      return one || (!g_.value(v).constant() && shape(v) == shape(n.outputs[0]));
+    });
+  }
+
+  // What is under the view that one operand of node n is, if it is a product with maps behind it that n could join.
+  std::optional<ValueId> product_behind_view(size_t at) const {
+    const Node& n = g_.nodes[at];
+    if (!is_plain_map(n)) return std::nullopt;
+    for (const ValueId v : n.inputs) {
+      const Node* view = producer(v);
+      if (view == nullptr || !std::holds_alternative<Reshape>(view->op) || !read_once(v)) continue;
+      const ValueId y = view->inputs[0];
+      if (without_ones(shape(y)) != without_ones(shape(v)) || !read_once(y)) continue;
+      if (keeps_rank(n, y) && behind_product(y)) return y;
+    }
+    return std::nullopt;
+  }
+
+  // Its constants have no more dimensions than y, with which they are to stand.
+  bool keeps_rank(const Node& n, ValueId y) const {
+    return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
+      return !g_.value(v).constant() || shape(v).size() <= shape(y).size();
+    });
+  }
+
+  bool behind_product(ValueId y) const {
+    const Node* p = producer(y);
+    while (p != nullptr && std::holds_alternative<Compute>(p->op) &&
+           classify(define(g_, *p)) == Kind::kMap) {
+      const auto main = std::find_if(p->inputs.begin(), p->inputs.end(), [&](ValueId v) {
+        return !g_.value(v).constant() && shape(v) == shape(y) && read_once(v);
+      });
+      p = main == p->inputs.end() ? nullptr : producer(*main);
+    }
+    return p != nullptr && std::holds_alternative<MatMul>(p->op);
+  }
+
+  void rewrite(size_t at, ValueId like) {
+    const Node n = g_.nodes[at];
+    const Shape to = shape(like);
+    std::vector<ValueId> inputs;
+    for (const ValueId v : n.inputs) inputs.push_back(viewed(v, to));
+    const Value& out = g_.value(n.outputs[0]);
+    const ValueId inner = g_.add_value({out.name + ".flat", out.dtype, to, nullptr});
+    g_.nodes.push_back({at_shape(n, to), inputs, {inner}, n.label, n.nodes});
+    g_.nodes[at].op = Reshape{shape(n.outputs[0])};
+    g_.nodes[at].inputs = {inner};
+    g_.nodes[at].label = "reshape";
+  }
+
+  ValueId viewed(ValueId v, const Shape& to) {
+    if (g_.value(v).constant()) return v;
+    const Node* p = producer(v);
+    if (p != nullptr && std::holds_alternative<Reshape>(p->op) && shape(p->inputs[0]) == to)
+      return p->inputs[0];
+    const Value& of = g_.value(v);
+    const ValueId view = g_.add_value({of.name + ".flat", of.dtype, to, nullptr});
+    g_.nodes.push_back({Reshape{to}, {v}, {view}, "reshape", {}});
+    return view;
+  }
+
+  // The same map of tensors of another shape; constants of one element keep theirs.
+  Compute at_shape(const Node& n, const Shape& to) const {
+    const te::ComputeDag& dag = *std::get<Compute>(n.op).dag;
+    te::Builder b;
+    std::vector<te::Tensor> in;
+    for (size_t i = 0; i < dag.inputs.size(); ++i) {
+      const te::Tensor& t = dag.inputs[i].tensor;
+      const bool one = g_.value(n.inputs[i]).constant();
+      in.push_back(b.input("x" + std::to_string(i), t.dtype(), one ? t.shape() : to));
+    }
+    b.output(b.compute(n.label, to, [&](std::span<const ir::Var> axes) -> ir::Expr {
+      const ir::Expr body = ir::substitute(dag.ops[0]->body, places(*dag.ops[0], to, axes));
+      return ir::rewrite(body, [&](const ir::Expr& e) -> ir::Expr {
+        const auto* l = e.as<ir::Load>();
+        if (l == nullptr) return e;
+        for (size_t i = 0; i < in.size(); ++i) {
+          if (!l->buffer.same_as(dag.inputs[i].tensor)) continue;
+          if (!g_.value(n.inputs[i]).constant())
+            return ir::load(in[i], std::vector<ir::Expr>(axes.begin(), axes.end()));
+          return ir::load(in[i], std::vector<ir::Expr>(in[i].rank(), ir::Expr(0)));
+        }
+        return e;
+      });
+    }));
+    return {std::make_shared<const te::ComputeDag>(b.finish(n.label))};
+  }
+
+  // The old axes in terms of the new ones: those of more than one element are the same in order.
+  static ir::VarMap places(const te::ComputeOp& op, const Shape& to,
+                           std::span<const ir::Var> axes) {
+    ir::VarMap map;
+    size_t d = 0;
+    for (const te::Axis& a : op.axes) {
+      while (a.extent > 1 && to[d] == 1) ++d;
+      map.emplace(a.var.node(), a.extent > 1 ? ir::Expr(axes[d++]) : ir::Expr(0));
+    }
+    return map;
+  }
+
+  Graph& g_;
+  std::vector<NodeId> producers_;
+  std::vector<std::vector<NodeId>> readers_;
+};
+
+}  // namespace
+
+void sink_reshapes(Graph& g, const PassContext&) {
+  while (Sink(g).run()) g.compact();
+}
+
+}  // namespace tenon::graph
