@@ -44,7 +44,7 @@ function(tenon_test name)
     set(ARG_LABELS unit)
   endif()
   add_test(NAME ${name} COMMAND ${name}_test ${ARG_ARGS})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300 ENVIRONMENT
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 600 ENVIRONMENT
                        "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml")
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${name}_test)

@@ -12,6 +12,7 @@
 #include "graph/builder.h"
 #include "graph/random_graph.h"
 #include "lower/lower.h"
+#include "support/sanitized.h"
 #include "te/ops.h"
 
 namespace tenon::compile {
@@ -225,6 +226,7 @@ double error_of_steps(const artifact::Program& p) {
 // Each layer keeps its own bound of 1e-4, all of them together not that of the network: what adds most gives way, and
 // nothing else does.
 TEST(Accuracy, OfTheNetworkTakesTheFastAlgorithmFromWhatAddsMost) {
+  if (kSanitized) GTEST_SKIP() << "hundreds of layers take minutes to compile under a sanitizer";
   if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
   constexpr int64_t kChannels = 64;
   const LayerError four = winograd_error(Algorithm::kWinograd4, 2, kChannels);

@@ -23,6 +23,7 @@
 #include "graph/passes.h"
 #include "onnx/import.h"
 #include "onnx/proto.h"
+#include "support/sanitized.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -42,13 +43,7 @@ constexpr double kSlow = 5;
 constexpr size_t kLargestModel = 6000;
 constexpr rlim_t kMemory = rlim_t{2} << 30;
 // The sanitizers reserve address space without end.
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool kLimitsMemory = false;
-#elif defined(__has_feature)
-constexpr bool kLimitsMemory = !__has_feature(address_sanitizer);
-#else
-constexpr bool kLimitsMemory = true;
-#endif
+constexpr bool kLimitsMemory = !kSanitized;
 
 std::string read(const fs::path& path) {
   std::ostringstream text;

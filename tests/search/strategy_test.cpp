@@ -11,10 +11,7 @@
 
 #include "measure/measure.h"
 #include "search/tasks.h"
-
-#ifndef __has_feature
-#define __has_feature(x) 0  // gcc
-#endif
+#include "support/sanitized.h"
 
 namespace tenon::search {
 namespace {
@@ -109,9 +106,8 @@ task::Task pointwise() {
 
 // As many trials for both. Small tasks say nothing: there random draws find the best as well.
 TEST(Strategy, EvolutionBeatsRandomSearch) {
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-  GTEST_SKIP() << "minutes under the address sanitizer; the tests below run the same code";
-#endif
+  if (kSanitized)
+    GTEST_SKIP() << "minutes under the address sanitizer; the tests below run the same code";
   constexpr uint64_t kFirst = 11, kLast = 13;
   const Effort effort{512, 32};
   int wins = 0, runs = 0;

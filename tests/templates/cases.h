@@ -7,19 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "support/sanitized.h"
 #include "te/dag.h"
 
 namespace tenon::templates {
-
-// Programs are interpreted several times as slowly under a sanitizer, which looks at how we write and read memory and
-// finds nothing more on a second machine: there each case is tried on one.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized = __has_feature(address_sanitizer);
-#else
-inline constexpr bool kSanitized = false;
-#endif
 
 struct Case {
   std::string family;  // template expected on the widest target; empty: any
@@ -27,6 +18,8 @@ struct Case {
   std::function<te::ComputeDag()> make;
 };
 
+// Programs are interpreted several times as slowly under a sanitizer, which finds nothing more on a second machine:
+// there (kSanitized) each case is tried on one.
 std::vector<Case> cases();
 
 inline void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
