@@ -3,7 +3,7 @@
 //
 //   o      input
 //   *      conv
-//   |\
+//   |\     (read twice)
 //   * |    conv
 //   * |    conv
 //   |/

@@ -35,15 +35,13 @@ uintptr_t parse_hex(const char*& at) {
   }
 }
 
-// One line of /proc/self/maps, "7f12-7f34 r--p 00000000 08:01 1234   /path". True if it is the file that
-// `address` was loaded from; `line` then begins with its path.
-bool names_file_of(const char* line, uintptr_t address, const char*& path) {
-  const char* at = line;
-  const uintptr_t begin = parse_hex(at);
-  at += *at == '-' ? 1 : 0;
-  const uintptr_t end = parse_hex(at);
-  path = strchr(at, '/');
-  return begin <= address && address < end && path != nullptr;
+// Of one line of /proc/self/maps, "7f12-7f34 r--p 00000000 08:01 1234   /path", the path, if `address` was loaded from
+// there.
+const char* file_of(const char* line, uintptr_t address) {
+  const uintptr_t begin = parse_hex(line);
+  line += *line == '-' ? 1 : 0;
+  const uintptr_t end = parse_hex(line);
+  return begin <= address && address < end ? strchr(line, '/') : nullptr;
 }
 
 // The kernel's list and not dladdr(): that one answers with the path given to dlopen(), which may be
@@ -67,8 +65,7 @@ bool own_file(char* path, size_t size) {
     char* line = text;
     for (char* end = strchr(line, '\n'); end != nullptr && !found; end = strchr(line, '\n')) {
       *end = 0;
-      const char* name = nullptr;
-      if (names_file_of(line, address, name)) {
+      if (const char* name = file_of(line, address)) {
         found = snprintf(path, size, "%s", name) < static_cast<int>(size);
       }
       line = end + 1;
