@@ -48,6 +48,9 @@ def parse_arguments():
     parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION",
                         help="passed on to `tenon tune`; may be repeated")
     arguments = parser.parse_args()
+    unknown = set(filter(None, arguments.compare_layouts.split(","))) - {*report.LOOPS, report.SKETCH}
+    if unknown:
+        parser.error(f"--compare-layouts: no {', '.join(sorted(unknown))}; there are {', '.join(report.LOOPS)}, {report.SKETCH}")
     if arguments.quick:
         arguments.trials = min(arguments.trials, 16)
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 15)

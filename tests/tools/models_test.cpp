@@ -186,6 +186,7 @@ TEST_F(Models, BadOptionsEndInTwo) {
       {{"compare", model(), artifact(), "--reference", "cmd:true"}, "wrote no "},
       {{"profile", artifact(), "--sort", "luck"}, "--sort"},
       {{"explain", artifact(), "--task", "conv1/Cnov"}, "did you mean 'conv1/Conv', "},
+      {{"explain", artifact(), "--show", "layout"}, "nothing called 'layout'"},
       {{"explain", artifact(), "--show", "layouts,te"}, "is about a whole model"},
       {{"explain", artifact(), "--show", "layouts", "--task", "conv1/Conv"},
        "is about a whole model"},

@@ -121,21 +121,28 @@ constexpr std::string_view kPassPrefix = "pass:";
 constexpr const char* kStdout = "-";
 constexpr std::string_view kLayouts = "layouts";  // of a whole model, not of a task
 
+const Section* find_section(const std::string& name) {
+  const auto* const found = std::find_if(std::begin(kSections), std::end(kSections),
+                                         [&](const Section& s) { return s.name == name; });
+  return found == std::end(kSections) ? nullptr : found;
+}
+
+// Before anything is read or compiled, so that a wrong name is not passed over where tasks are only listed.
+void check_names(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const bool pass = name.starts_with(kPassPrefix) && name.size() > kPassPrefix.size();
+    if (pass || name == kLayouts || find_section(name) != nullptr) continue;
+    throw UserError(
+        fmt::format("--show: there is nothing called '{}'", name),
+        fmt::format("it is one of {}, or of a whole model {}", kSectionNames, kLayouts));
+  }
+}
+
 Json show_section(const Program& program, const std::string& name, bool json) {
-  for (const Section& section : kSections) {
-    if (section.name == name) {
-      return section.show(program, json);
-    }
-  }
-  if (name.starts_with(kPassPrefix)) {
-    lower::RunOptions options;
-    options.stop_after = name.substr(kPassPrefix.size());
-    if (!options.stop_after.empty()) {
-      return ir::to_string(lower_program(program, options));
-    }
-  }
-  throw UserError(fmt::format("--show: there is nothing called '{}'", name),
-                  fmt::format("it is one of {}, or of a whole model {}", kSectionNames, kLayouts));
+  if (const Section* section = find_section(name)) return section->show(program, json);
+  lower::RunOptions options;
+  options.stop_after = name.substr(kPassPrefix.size());
+  return ir::to_string(lower_program(program, options));
 }
 
 Json list_json(const TaskList& list) {
@@ -235,6 +242,7 @@ int explain_layouts(const ExplainOptions& options, const Console& console) {
 }
 
 int explain(ExplainOptions& options, const Console& console) {
+  check_names(options.show);
   const bool layouts =
       std::find(options.show.begin(), options.show.end(), kLayouts) != options.show.end();
   if (layouts) {
