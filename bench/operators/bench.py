@@ -35,9 +35,9 @@ def parse_arguments():
     parser.add_argument("--threads", type=int, default=cores, help="default: all cores, %(default)s here")
     parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s; openvino and tvm are known too")
     parser.add_argument("--untuned", action="store_true", help="default schedules, nothing is searched")
-    parser.add_argument("--compare-layouts", default="", metavar="fixed,row-major,sketch", help="tune again with as many"
+    parser.add_argument("--compare-layouts", default="", metavar="fixed,row-major,loops,sketch", help="tune again with as many"
                         " trials for the loops alone, under the defaults' layouts or with row-major tensors, and measure"
-                        " that; sketch: row-major and sketches of the plain definition only, by its records")
+                        " that; loops, sketch: row-major and that space of the plain definition only, by its records")
     parser.add_argument("--quick", action="store_true",
                         help="16 trials, 3 short rounds: shows that it works, counts for nothing")
     parser.add_argument("--rounds", type=int, help="turns of each contestant (default: 15)")
@@ -48,9 +48,9 @@ def parse_arguments():
     parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION",
                         help="passed on to `tenon tune`; may be repeated")
     arguments = parser.parse_args()
-    unknown = set(filter(None, arguments.compare_layouts.split(","))) - {*report.LOOPS, report.SKETCH}
+    unknown = set(filter(None, arguments.compare_layouts.split(","))) - {*report.LOOPS, *report.SPACES}
     if unknown:
-        parser.error(f"--compare-layouts: no {', '.join(sorted(unknown))}; there are {', '.join(report.LOOPS)}, {report.SKETCH}")
+        parser.error(f"--compare-layouts: no {', '.join(sorted(unknown))}; there are {', '.join([*report.LOOPS, *report.SPACES])}")
     if arguments.quick:
         arguments.trials = min(arguments.trials, 16)
     arguments.rounds = arguments.rounds or (3 if arguments.quick else 15)
@@ -81,18 +81,18 @@ def make_artifacts(arguments, case, model):
     options = ["--trials", str(arguments.trials), "--threads", str(arguments.threads), *arguments.tune_option]
     tuned = tuning.tune_model(arguments.tenon, model, folder / "tuned", folder / "tuning.db", options)
     made = {"tenon": tuned, "untuned": untuned}
-    for how in set(filter(None, arguments.compare_layouts.split(","))) - {report.SKETCH}:
+    for how in set(filter(None, arguments.compare_layouts.split(","))) - {*report.SPACES}:
         made[how] = tuning.tune_model(arguments.tenon, model, folder / how, folder / f"{how}.db",
                                       [*options, "--layouts", how])
     return made
 
 
-def sketch_alone(arguments, case, model):
+def space_alone(arguments, case, model, space):
     """Best ms of loops alone over the plain definition, as recorded: an artifact would keep a template that wins."""
     folder = MODELS / "tenon" / case.name
-    database = folder / f"{report.SKETCH}.db"
-    made = tuning.tune_model(arguments.tenon, model, folder / report.SKETCH, database,
-                             ["--trials", str(arguments.trials), "--threads", str(arguments.threads), "--space", "sketch",
+    database = folder / f"{space}.db"
+    made = tuning.tune_model(arguments.tenon, model, folder / space, database,
+                             ["--trials", str(arguments.trials), "--threads", str(arguments.threads), "--space", space,
                               "--layouts", "row-major", *arguments.tune_option])
     return None if made.error else tuning.searched_ms(database)
 
@@ -108,8 +108,9 @@ def measure_case(arguments, peers, absent, case):
     outcome.absent.update(absent)
     outcome.absent.update({label: m.error for label, m in made.items() if m.error})
     row = report.make_row(case, made["tenon"], outcome, TOLERANCE, arguments.threads)
-    if report.SKETCH in arguments.compare_layouts.split(",") and case.op in cases.CONVOLUTIONS:
-        row["sketch_record_ms"] = sketch_alone(arguments, case, model)
+    for space in report.SPACES:
+        if space in arguments.compare_layouts.split(",") and case.op in cases.CONVOLUTIONS:
+            row["space_ms"][space] = space_alone(arguments, case, model, space)
     return row
 
 

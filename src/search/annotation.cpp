@@ -54,7 +54,8 @@ class Annotator {
         registers_(registers),
         trace_(s.sketch.trace.begin(),
                s.sketch.trace.begin() + static_cast<std::ptrdiff_t>(s.fixed_steps)),
-        fixed_steps_(s.fixed_steps) {}
+        fixed_steps_(s.fixed_steps),
+        operands_in_loop_order_(s.operands_in_loop_order) {}
 
   Result<Candidate> run() {
     draw_tiles(sketch_, state_.target(), d_.factors, rng_);
@@ -62,7 +63,9 @@ class Annotator {
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) place(*it);
     for (const StageId id : order_) run_in_parallel(id);
     TENON_TRY(mark_loops());
-    for (const TiledStage& t : sketch_.tiled) store_operands(t);
+    if (operands_in_loop_order_) {
+      for (const TiledStage& t : sketch_.tiled) store_operands(t);
+    }
     if (refused_) return *refused_;
     schedule::refill_bounds(state_, bounds_);
     TENON_TRY(schedule::check_program(state_, bounds_));
@@ -423,6 +426,7 @@ class Annotator {
   bool registers_;
   schedule::Trace trace_;
   size_t fixed_steps_;
+  bool operands_in_loop_order_;
   std::vector<StageId> order_;
   schedule::Bounds bounds_;  // before loops are cut into lanes, then up to date
   std::optional<Illegal> refused_;

@@ -40,6 +40,7 @@ struct Structure {
   Sketch sketch;
   schedule::State fixed;
   size_t fixed_steps;
+  bool operands_in_loop_order = true;  // false: they stay as they lie, and none is copied
 };
 Structure make_structure(Sketch s, const task::Task& t);
 

@@ -39,12 +39,15 @@ bool redraw(Map& m, Rng& rng) {
 
 class SketchSpace : public Space {
  public:
-  SketchSpace(const task::Task& t, std::span<const SketchRule> user)
-      : task_(t), edge_steps_(task::edge_steps(t).size()) {
-    for (Sketch& s : make_sketches(t, user)) structures_.push_back(make_structure(std::move(s), t));
+  SketchSpace(const task::Task& t, std::span<const SketchRule> user, bool loops_alone)
+      : task_(t), edge_steps_(task::edge_steps(t).size()), loops_alone_(loops_alone) {
+    for (Sketch& s : make_sketches(t, user)) {
+      structures_.push_back(make_structure(std::move(s), t));
+      structures_.back().operands_in_loop_order = !loops_alone;
+    }
   }
 
-  std::string_view name() const override { return "sketch"; }
+  std::string_view name() const override { return loops_alone_ ? "loops" : "sketch"; }
   size_t sketches() const override { return structures_.size(); }
 
   Result<Candidate> sample(Rng& rng) const override {
@@ -186,6 +189,7 @@ class SketchSpace : public Space {
 
   task::Task task_;
   size_t edge_steps_;
+  bool loops_alone_;
   std::vector<Structure> structures_;
 };
 
@@ -194,7 +198,11 @@ class SketchSpace : public Space {
 std::unique_ptr<Space> make_sketch_space(const task::Task& t) { return make_sketch_space(t, {}); }
 
 std::unique_ptr<Space> make_sketch_space(const task::Task& t, std::span<const SketchRule> user) {
-  return std::make_unique<SketchSpace>(t, user);
+  return std::make_unique<SketchSpace>(t, user, false);
+}
+
+std::unique_ptr<Space> make_loop_space(const task::Task& t) {
+  return std::make_unique<SketchSpace>(t, std::span<const SketchRule>{}, true);
 }
 
 }  // namespace tenon::search

@@ -9,6 +9,8 @@ namespace {
 
 constexpr SpaceRow kSpaces[] = {
     {"sketch", "structures by Ansor's rules, filled in at random", make_sketch_space},
+    {"loops", "sketches that leave every tensor, weights too, as it lies: to compare with",
+     make_loop_space},
     {"template", "the hand-written schedule that fits, with its knobs", make_template_space},
     {"joint", "both: the template's programs and those of the sketches", make_joint_space},
 };

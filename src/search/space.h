@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What may be tried for a task. A space draws whole programs, changes one decision of a program, and joins two.
-// Rows of one table: "sketch" (Ansor's rules and annotation), "template" (the knobs of the core's templates),
-// "joint" (both).
+// Rows of one table: "sketch" (Ansor's rules and annotation), "loops" (the same without its layouts of operands),
+// "template" (the knobs of the core's templates), "joint" (sketch and template).
 #pragma once
 
 #include <memory>

@@ -7,6 +7,7 @@
 namespace tenon::search {
 
 std::unique_ptr<Space> make_sketch_space(const task::Task& t);
+std::unique_ptr<Space> make_loop_space(const task::Task& t);
 std::unique_ptr<Space> make_template_space(const task::Task& t);
 std::unique_ptr<Space> make_joint_space(const task::Task& t);
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -33,6 +34,9 @@ std::vector<Param> params() {
 
 class SpaceTest : public testing::TestWithParam<Param> {
  protected:
+  bool is_of_sketches() const {
+    return GetParam().space == "sketch" || GetParam().space == "loops";
+  }
   const task::Task& task() const { return GetParam().task.task; }
   std::unique_ptr<Space> space() const { return make_space(GetParam().space, task()); }
 
@@ -80,7 +84,7 @@ TEST_P(SpaceTest, EveryProgramIsRight) {
     ++mutated;
     all.push_back(std::move(c.value()));
   }
-  if (GetParam().space == "sketch") EXPECT_EQ(mutated, 12u);  // templates may have nothing to vary
+  if (is_of_sketches()) EXPECT_EQ(mutated, 12u);  // templates may have nothing to vary
   for (int t = 0; t < 12; ++t) {
     auto c = s->cross(rng.pick(all), rng.pick(all), rng);
     if (c) all.push_back(std::move(c.value()));
@@ -117,11 +121,38 @@ TEST_P(SpaceTest, TakesItsOwnTracesBack) {
     const auto back = s->adopt(schedule::trace_from_json(schedule::to_json(c->trace)));
     ASSERT_TRUE(bool(back));
     EXPECT_EQ(back->hash, c->hash);
-    if (GetParam().space != "sketch") continue;
+    if (!is_of_sketches()) continue;
     EXPECT_EQ(back->sketch, c->sketch) << schedule::to_text(c->trace, {task().dag, task().target});
   }
   schedule::Trace nonsense{schedule::Vectorize{{99}, {0}}};
   EXPECT_FALSE(s->adopt(nonsense));
+}
+
+// Sketches store operands in the order of their loops somewhere; loops alone never touch how a tensor lies.
+TEST(LoopSpace, LeavesEveryTensorAsItLies) {
+  const auto layouts_of = [](const task::Task& t, const std::string& name) {
+    const auto s = make_space(name, t);
+    size_t changed = 0;
+    Rng rng(7);
+    for (int i = 0; i < 12; ++i) {
+      const auto c = s->sample(rng);
+      if (!c) continue;
+      for (size_t id = 0; id < c->state.size(); ++id) {
+        changed += c->state.stage(static_cast<schedule::StageId>(id)).layout.is_identity() ? 0 : 1;
+      }
+    }
+    return changed;
+  };
+  size_t by_sketches = 0;
+  for (const NamedTask& t : small_tasks()) {
+    const auto& edges = t.task.edges;
+    if (!std::all_of(edges.begin(), edges.end(),
+                     [](const auto& e) { return e.second.is_identity(); }))
+      continue;
+    by_sketches += layouts_of(t.task, "sketch");
+    EXPECT_EQ(layouts_of(t.task, "loops"), 0u) << t.name;
+  }
+  EXPECT_GT(by_sketches, 0u);
 }
 
 // What is known to be good comes first, and whatever a part made is changed by that part.
