@@ -44,9 +44,8 @@ class JointSpace : public Space {
   }
 
   Result<Candidate> adopt(const schedule::Trace& trace) const override {
-    auto known = template_->adopt(trace);
-    if (known && known->sketch >= 0) return tagged(std::move(known), kTemplate);
-    return tagged(sketches_->adopt(trace), kSketches);
+    auto known = sketches_->adopt(trace);
+    return known ? tagged(std::move(known), kSketches) : template_->adopt(trace);
   }
 
  private:

@@ -40,7 +40,7 @@ bool redraw(Map& m, Rng& rng) {
 class SketchSpace : public Space {
  public:
   SketchSpace(const task::Task& t, std::span<const SketchRule> user, bool loops_alone)
-      : task_(t), edge_steps_(task::edge_steps(t).size()), loops_alone_(loops_alone) {
+      : task_(t), loops_alone_(loops_alone) {
     for (Sketch& s : make_sketches(t, user)) {
       structures_.push_back(make_structure(std::move(s), t));
       structures_.back().operands_in_loop_order = !loops_alone;
@@ -57,7 +57,6 @@ class SketchSpace : public Space {
   }
 
   Result<Candidate> mutate(const Candidate& c, Rng& rng) const override {
-    if (c.sketch < 0) return mutate_trace(task_, edge_steps_, c, rng);
     Decisions d = decisions_of(c);
     if (!change(structure(c.sketch).sketch, d, rng))
       return Illegal{.code = IllegalCode::kBadFactor};
@@ -67,7 +66,7 @@ class SketchSpace : public Space {
   }
 
   Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const override {
-    if (a.sketch != b.sketch || a.sketch < 0) return Illegal{.code = IllegalCode::kBadVariant};
+    if (a.sketch != b.sketch) return Illegal{.code = IllegalCode::kBadVariant};
     Decisions d = merge(structure(a.sketch).sketch, decisions_of(a), decisions_of(b), rng);
     return finish(a.sketch, d, rng);
   }
@@ -80,9 +79,12 @@ class SketchSpace : public Space {
       if (!d) continue;
       Rng rng(0);  // whatever left no step makes no difference to the program
       const auto again = annotate(structures_[i], *d, rng);
-      if (again && again->hash == c->hash) c.value().sketch = static_cast<int32_t>(i);
+      if (!again || again->hash != c->hash) continue;
+      c.value().sketch = static_cast<int32_t>(i);
+      return c;
     }
-    return c;
+    // A program of somebody else's (a template's, say) would bring its layouts along.
+    return Illegal{.code = IllegalCode::kBadVariant};
   }
 
  private:
@@ -188,7 +190,6 @@ class SketchSpace : public Space {
   }
 
   task::Task task_;
-  size_t edge_steps_;
   bool loops_alone_;
   std::vector<Structure> structures_;
 };

@@ -39,7 +39,7 @@ class Space {
   // These two look at trace, sketch and hash only.
   virtual Result<Candidate> mutate(const Candidate& c, Rng& rng) const = 0;
   virtual Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const = 0;
-  // A program from a record; refused if it does not replay for this task.
+  // A program from a record; refused if it does not replay for this task or is none of this space's.
   virtual Result<Candidate> adopt(const schedule::Trace& trace) const = 0;
 };
 

@@ -164,6 +164,9 @@ TEST(JointSpace, IsBothOfItsParts) {
     const auto joint = make_space("joint", t.task);
     EXPECT_EQ(joint->sketches(), make_space("sketch", t.task)->sketches() +
                                      make_space("template", t.task)->sketches());
+    if (rule.name != "plain")
+      EXPECT_FALSE(make_space("sketch", t.task)->adopt(rule.trace)) << t.name;
+    EXPECT_TRUE(joint->adopt(rule.trace)) << t.name;
     const auto first = joint->first();
     ASSERT_GE(first.size(), 1u) << t.name;
     EXPECT_EQ(first[0].hash, schedule::hash(rule.trace)) << t.name;
