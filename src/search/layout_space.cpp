@@ -225,9 +225,8 @@ std::string LayoutSpace::text(const Point& p) const {
 class LayoutSpaceMaker {
  public:
   LayoutSpaceMaker(const te::ComputeDag& dag, const target::Target& t,
-                   const std::map<std::string, Layout>& fixed,
-                   const std::set<std::string>& may_duplicate)
-      : dag_(dag), target_(t), fixed_(fixed), may_duplicate_(may_duplicate) {}
+                   const std::map<std::string, Layout>& fixed)
+      : dag_(dag), target_(t), fixed_(fixed) {}
 
   std::optional<LayoutSpace> run() {
     const auto roles = find_roles(dag_);
@@ -280,7 +279,6 @@ class LayoutSpaceMaker {
         if (d.tile >= 0) d.tile = factor_of[static_cast<size_t>(d.tile)];
       }
       slides = slides || e.sliding;
-      e.direct = e.direct && may_duplicate_.contains(e.tensor);
       duplicates = duplicates || (has_halo(e) && e.direct);
     }
     if (!slides) return;
@@ -396,15 +394,13 @@ class LayoutSpaceMaker {
   const te::ComputeDag& dag_;
   const target::Target& target_;
   const std::map<std::string, Layout>& fixed_;
-  const std::set<std::string>& may_duplicate_;
   LayoutSpace s_;
   std::vector<LayoutSpace::Edges> known_;  // of the seeds
 };
 
 std::optional<LayoutSpace> make_layout_space(const te::ComputeDag& dag, const target::Target& t,
-                                             const std::map<std::string, Layout>& fixed,
-                                             const std::set<std::string>& may_duplicate) {
-  return LayoutSpaceMaker(dag, t, fixed, may_duplicate).run();
+                                             const std::map<std::string, Layout>& fixed) {
+  return LayoutSpaceMaker(dag, t, fixed).run();
 }
 
 }  // namespace tenon::search

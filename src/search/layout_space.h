@@ -15,7 +15,6 @@
 
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -69,10 +68,9 @@ class LayoutSpace {
 inline constexpr size_t kLayoutContextSize = kContextSize + 5;
 
 // Nothing for dags without a complex operator, or where `fixed` (edges that are stored as they are) leaves nothing to
-// choose. Only edges in `may_duplicate`, which no other task reads, may be asked to hold elements more than once.
+// choose. An image may be asked to hold elements more than once: a conversion for this reader writes it then.
 std::optional<LayoutSpace> make_layout_space(
     const te::ComputeDag& dag, const target::Target& t,
-    const std::map<std::string, layout::Layout>& fixed = {},
-    const std::set<std::string>& may_duplicate = {});
+    const std::map<std::string, layout::Layout>& fixed = {});
 
 }  // namespace tenon::search

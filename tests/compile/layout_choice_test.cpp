@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 
@@ -222,6 +223,39 @@ TEST(LayoutChoice, ChosenLayoutsGiveTheAnswerOfTheInterpreter) {
     ASSERT_LT(d.error, 1e-5) << d.where;
   }
   EXPECT_GT(relaid, 15);
+}
+
+// A conversion writes each tile with all that its output tile reads; the image's other readers see nothing of it.
+TEST(LayoutChoice, AnImageMayBeUnfoldedForOneReader) {
+  Rng rng(4);
+  Graph g;
+  GraphBuilder b(g);
+  const auto conv = [&](ValueId x, int64_t out) {
+    const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {out, b.shape(x)[1], 3, 3}));
+    return b.add("conv", graph::Conv{}, {x, w});
+  };
+  const ValueId image = conv(b.input("x", ir::kF32, {1, 3, 10, 11}), 5);
+  g.add_output(conv(image, 7), "y");
+  g.add_output(conv(image, 9), "z");
+  const Cut cut(g);
+  ASSERT_EQ(cut.p.calls.size(), 3u);
+  const te::ComputeDag& reader = *cut.p.tasks[1].dag;
+  Edges edges = edges_of(reader, Kind::kPlain, Kind::kPlain);
+  edges.at(reader.inputs[0].tensor.name()) = Layout({1, 5, 8, 9}).unfold(2, 4, 2);
+  Options o;
+  o.target = target::host_target();
+  o.optimize = false;
+  o.offers.tasks[cut.p.tasks[1].key] = {{edges, 1e-9}};
+  add_default(LayoutRules(cut.g, cut.p, host()), o.offers, 1);
+  const artifact::Program p = compile(g, "net", o);
+  EXPECT_EQ(p.steps.size(), 4u);
+  const auto unfolded = [](const artifact::Kernel& k) {
+    return k.edges.find("unfold") != std::string::npos;
+  };
+  EXPECT_EQ(std::count_if(p.kernels.begin(), p.kernels.end(), unfolded), 2);
+  const auto inputs = graph::random_inputs(rng, g);
+  const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs, 2));
+  EXPECT_LT(d.error, 1e-5) << d.where;
 }
 
 TEST(LayoutChoice, RowMajorMeansEveryTensor) {

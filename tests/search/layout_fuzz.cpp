@@ -20,7 +20,7 @@ LayoutFuzz::LayoutFuzz(uint64_t seed, std::map<std::string, int>& counts)
   const auto dag = std::make_shared<const te::ComputeDag>(random_complex(rng_));
   target_ = std::make_shared<const target::Target>(
       target::parse_target(rng_.chance(0.5) ? "x86-64-v3 cores=4" : "x86-64-v4 cores=2"));
-  const auto s = make_layout_space(*dag, *target_, {}, {"X"});
+  const auto s = make_layout_space(*dag, *target_);
   for (int i = 0; s && i < 50; ++i) {
     const LayoutSpace::Point p = rng_.chance(0.3) ? rng_.pick(s->seeds()) : random_point(*s, rng_);
     const auto edges = s->edges(p);
