@@ -47,28 +47,50 @@ const tenon_layout_agent_functions& load_plug_in(const std::string& asked) {
   return *functions;
 }
 
-class LayoutAgent : public LayoutProposer {
+class PpoLearner : public LayoutLearner {
  public:
-  LayoutAgent(const LayoutSpace& space, const LayoutProposerOptions& options)
-      : space_(space), seen_(space), api_(load_plug_in(options.plug_in)) {
+  explicit PpoLearner(const LayoutProposerOptions& options) : api_(load_plug_in(options.plug_in)) {
     agent_ = api_.create(kStateSize, kTileKinds, options.seed);
     if (agent_ == nullptr) throw UserError("the plug-in tenon-torch cannot make an agent");
-    if (!options.agent.empty() && api_.load(agent_, options.agent.c_str()) != 0) {
+    if (!options.learned.empty() && api_.load(agent_, options.learned.c_str()) != 0) {
       api_.destroy(agent_);
-      throw UserError("cannot read a layout agent from " + options.agent,
+      throw UserError("cannot read a layout agent from " + options.learned,
                       "it is written by another version of tenon, or is no agent");
     }
   }
-  ~LayoutAgent() override { api_.destroy(agent_); }
-  LayoutAgent(const LayoutAgent&) = delete;
-  LayoutAgent& operator=(const LayoutAgent&) = delete;
+  ~PpoLearner() override { api_.destroy(agent_); }
+  PpoLearner(const PpoLearner&) = delete;
+  PpoLearner& operator=(const PpoLearner&) = delete;
+
+  void save(const std::string& file) const override {
+    if (api_.save(agent_, file.c_str()) != 0)
+      throw UserError("cannot write the layout agent to " + file);
+  }
+
+  double act(TileKind kind, const std::vector<double>& state) {
+    const double a = api_.act(agent_, static_cast<uint32_t>(kind), state.data());
+    TENON_CHECK(a >= 0 && a <= 1) << "the plug-in tenon-torch failed";
+    return a;
+  }
+  int64_t end_episode() { return api_.end(agent_); }
+  void reward(int64_t episode, double r) { api_.reward(agent_, episode, r); }
+
+ private:
+  const tenon_layout_agent_functions& api_;
+  tenon_layout_agent* agent_ = nullptr;
+};
+
+class LayoutAgent : public LayoutProposer {
+ public:
+  LayoutAgent(const LayoutSpace& space, std::shared_ptr<PpoLearner> learner)
+      : space_(space), seen_(space), learner_(std::move(learner)) {}
 
   std::optional<Point> propose(Rng& rng) override {
     if (auto p = seen_.next_seed()) return p;
     Point p;
     for (int i = 0; i < kEpisodes; ++i) {
       p = act();
-      const int64_t episode = api_.end(agent_);
+      const int64_t episode = learner_->end_episode();
       const std::string key = seen_.key(p);
       if (seen_.take(p)) {
         episodes_[key].push_back(episode);
@@ -91,14 +113,8 @@ class LayoutAgent : public LayoutProposer {
     const double r = worth(seconds);
     best_ = std::max(best_, r);
     known_[key] = r;
-    for (const int64_t episode : episodes_[key]) api_.reward(agent_, episode, r);
+    for (const int64_t episode : episodes_[key]) learner_->reward(episode, r);
     episodes_.erase(key);
-  }
-
-  bool save(const std::string& file) const override {
-    if (api_.save(agent_, file.c_str()) != 0)
-      throw UserError("cannot write the layout agent to " + file);
-    return true;
   }
 
  private:
@@ -112,9 +128,9 @@ class LayoutAgent : public LayoutProposer {
   void repay(const std::string& key, int64_t episode) {
     const auto it = known_.find(key);
     if (key.empty()) {
-      api_.reward(agent_, episode, -1);
+      learner_->reward(episode, -1);
     } else if (it != known_.end()) {
-      api_.reward(agent_, episode, it->second);
+      learner_->reward(episode, it->second);
     } else {
       episodes_[key].push_back(episode);  // proposed, not yet rewarded
     }
@@ -123,11 +139,8 @@ class LayoutAgent : public LayoutProposer {
   Point act() {
     Point p;
     for (size_t f = 0; f < space_.factors().size(); ++f) {
-      const std::vector<double> state = state_of(p);
-      const auto actor = static_cast<uint32_t>(space_.factors()[f].kind);
-      const double a = api_.act(agent_, actor, state.data());
-      TENON_CHECK(a >= 0 && a <= 1) << "the plug-in tenon-torch failed";
-      p.push_back(meaning(space_.factors()[f], a));
+      const LayoutFactor& factor = space_.factors()[f];
+      p.push_back(meaning(factor, learner_->act(factor.kind, state_of(p))));
     }
     return p;
   }
@@ -165,8 +178,7 @@ class LayoutAgent : public LayoutProposer {
 
   const LayoutSpace& space_;
   SeenLayouts seen_;
-  const tenon_layout_agent_functions& api_;
-  tenon_layout_agent* agent_ = nullptr;
+  std::shared_ptr<PpoLearner> learner_;
   std::map<std::string, std::vector<int64_t>> episodes_;  // by layouts: not rewarded yet
   std::map<std::string, double> known_;                   // rewards, by layouts
   double base_s_ = 0;
@@ -177,7 +189,14 @@ class LayoutAgent : public LayoutProposer {
 
 std::unique_ptr<LayoutProposer> make_layout_ppo(const LayoutSpace& space,
                                                 const LayoutProposerOptions& options) {
-  return std::make_unique<LayoutAgent>(space, options);
+  auto learner = options.learner != nullptr ? options.learner : make_layout_ppo_learner(options);
+  auto agent = std::dynamic_pointer_cast<PpoLearner>(std::move(learner));
+  TENON_CHECK(agent != nullptr) << "a learner of another row";
+  return std::make_unique<LayoutAgent>(space, std::move(agent));
+}
+
+std::shared_ptr<LayoutLearner> make_layout_ppo_learner(const LayoutProposerOptions& options) {
+  return std::make_shared<PpoLearner>(options);
 }
 
 }  // namespace tenon::search

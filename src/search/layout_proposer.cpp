@@ -13,9 +13,11 @@ namespace {
 constexpr int kTries = 64;
 
 constexpr LayoutProposerRow kProposers[] = {
-    {"evolution", "neighbours and crossings of the layouts that were best", make_layout_evolution},
-    {"random", "layouts drawn from the space, the baseline", make_layout_random},
-    {"ppo", "an agent that learns from rewards; needs the plug-in tenon-torch", make_layout_ppo},
+    {"evolution", "neighbours and crossings of the layouts that were best", make_layout_evolution,
+     nullptr},
+    {"random", "layouts drawn from the space, the baseline", make_layout_random, nullptr},
+    {"ppo", "an agent that learns from rewards; needs the plug-in tenon-torch", make_layout_ppo,
+     make_layout_ppo_learner},
 };
 
 // The next combination of choices; false: that was the last.
@@ -45,19 +47,31 @@ class RandomLayouts : public LayoutProposer {
 
 }  // namespace
 
-bool LayoutProposer::save(const std::string&) const { return false; }
-
 std::span<const LayoutProposerRow> layout_proposers() { return kProposers; }
+
+namespace {
+
+const LayoutProposerRow& row_of(const std::string& name) {
+  std::string known;
+  for (const LayoutProposerRow& r : kProposers) {
+    if (r.name == name) return r;
+    known += (known.empty() ? "" : ", ") + std::string(r.name);
+  }
+  throw UserError("there is no layout proposer '" + name + "'", "there are: " + known);
+}
+
+}  // namespace
 
 std::unique_ptr<LayoutProposer> make_layout_proposer(const std::string& name,
                                                      const LayoutSpace& space,
                                                      const LayoutProposerOptions& options) {
-  std::string known;
-  for (const LayoutProposerRow& r : kProposers) {
-    if (r.name == name) return r.make(space, options);
-    known += (known.empty() ? "" : ", ") + std::string(r.name);
-  }
-  throw UserError("there is no layout proposer '" + name + "'", "there are: " + known);
+  return row_of(name).make(space, options);
+}
+
+std::shared_ptr<LayoutLearner> make_layout_learner(const std::string& name,
+                                                   const LayoutProposerOptions& options) {
+  const LayoutProposerRow& r = row_of(name);
+  return r.make_learner == nullptr ? nullptr : r.make_learner(options);
 }
 
 std::unique_ptr<LayoutProposer> make_layout_random(const LayoutSpace& space,

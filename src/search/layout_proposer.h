@@ -29,14 +29,21 @@ class LayoutProposer {
   // The time of the best loops that were found for the point; infinity if none ran. Points of records may be given too.
   // The first one rewarded is what others are compared with: give that of the default layout first.
   virtual void reward(const Point& p, double seconds) = 0;
-  // Keeps what was learned for other spaces; false: nothing is learned. Throws UserError if it cannot be written.
-  virtual bool save(const std::string& file) const;
+};
+
+// What is learned from the rewards of all spaces whose proposers share it.
+class LayoutLearner {
+ public:
+  virtual ~LayoutLearner() = default;
+  virtual void save(const std::string& file) const = 0;  // throws UserError
 };
 
 struct LayoutProposerOptions {
-  uint64_t seed = 1;  // of an agent's first weights and actions
-  std::string agent;  // a file of LayoutProposer::save to start from; empty: nothing learned before
-  std::string plug_in;  // the library of the agent; empty: beside the program
+  uint64_t seed = 1;  // of a learner's first weights and actions
+  std::string
+      learned;  // a file of LayoutLearner::save to start from; empty: nothing learned before
+  std::string plug_in;                     // the library of the learner; empty: beside the program
+  std::shared_ptr<LayoutLearner> learner;  // of make_layout_learner; null: the proposer's own
 };
 
 struct LayoutProposerRow {
@@ -44,6 +51,8 @@ struct LayoutProposerRow {
   std::string_view what;
   std::unique_ptr<LayoutProposer> (*make)(const LayoutSpace& space,
                                           const LayoutProposerOptions& options);
+  std::shared_ptr<LayoutLearner> (*make_learner)(
+      const LayoutProposerOptions& options);  // null: it learns nothing for other spaces
 };
 std::span<const LayoutProposerRow> layout_proposers();
 // The space must live as long. Throws UserError: there is no such row, its plug-in is not installed, or the file does
@@ -51,5 +60,8 @@ std::span<const LayoutProposerRow> layout_proposers();
 std::unique_ptr<LayoutProposer> make_layout_proposer(const std::string& name,
                                                      const LayoutSpace& space,
                                                      const LayoutProposerOptions& options = {});
+// To be shared by all proposers of that row; null if it learns nothing for other spaces. Throws the same.
+std::shared_ptr<LayoutLearner> make_layout_learner(const std::string& name,
+                                                   const LayoutProposerOptions& options);
 
 }  // namespace tenon::search

@@ -15,6 +15,8 @@ std::unique_ptr<LayoutProposer> make_layout_random(const LayoutSpace& space,
 std::unique_ptr<LayoutProposer> make_layout_ppo(const LayoutSpace& space,
                                                 const LayoutProposerOptions& options);
 
+std::shared_ptr<LayoutLearner> make_layout_ppo_learner(const LayoutProposerOptions& options);
+
 // One factor of the point, at its next smaller or larger size.
 LayoutSpace::Point neighbour(const LayoutSpace& space, LayoutSpace::Point p, Rng& rng);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "graph/partition.h"
@@ -52,6 +53,7 @@ struct LayoutStage::Impl {
   std::map<std::string, double> known;  // seconds by task
   int64_t measured = 0;
   compile::Offers offers;
+  search::LayoutProposerOptions proposing;  // one learner for all operators
 
   Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
        const TunerOptions& t, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
@@ -65,6 +67,10 @@ struct LayoutStage::Impl {
         rng(t.seed) {
     tuner.trials = options.trials;
     tuner.round = std::max<int64_t>(1, options.trials / std::max<int64_t>(1, options.rounds));
+    proposing.seed = tuner.seed;
+    std::error_code ignored;
+    if (std::filesystem::exists(options.learned, ignored)) proposing.learned = options.learned;
+    proposing.learner = search::make_layout_learner(options.proposer, proposing);
     for (size_t i = 0; i < tasks.size(); ++i) {
       double weight = 0;
       for (const ModelSpec& s : models) weight += s.weights[i];
@@ -77,9 +83,7 @@ struct LayoutStage::Impl {
     if (!space) return;
     auto o = std::make_unique<Operator>(
         Operator{.given = t, .weight = weight, .space = std::move(*space), .proposer = nullptr});
-    search::LayoutProposerOptions agent = options.agent;
-    agent.seed = tuner.seed;
-    o->proposer = search::make_layout_proposer(options.proposer, o->space, agent);
+    o->proposer = search::make_layout_proposer(options.proposer, o->space, proposing);
     operators.push_back(std::move(o));
   }
 
@@ -158,6 +162,16 @@ struct LayoutStage::Impl {
     return true;
   }
 
+  // Whoever reads the file meanwhile sees the old one or the new one.
+  void keep_learned() const {
+    if (options.learned.empty() || proposing.learner == nullptr) return;
+    const std::string written = options.learned + ".new";
+    proposing.learner->save(written);
+    std::error_code failed;
+    std::filesystem::rename(written, options.learned, failed);
+    if (failed) throw UserError("cannot write " + options.learned + ": " + failed.message());
+  }
+
   double try_one(Operator& o, const std::optional<search::LayoutSpace::Point>& p,
                  const std::function<bool()>& stop) {
     search::LayoutSpace::Edges edges = o.given.task.edges;
@@ -193,5 +207,6 @@ LayoutStage::~LayoutStage() = default;
 bool LayoutStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 const compile::Offers& LayoutStage::offers() const { return impl_->offers; }
 int64_t LayoutStage::measured() const { return impl_->measured; }
+void LayoutStage::keep_learned() const { impl_->keep_learned(); }
 
 }  // namespace tenon::tune

@@ -21,7 +21,7 @@ namespace tenon::tune {
 
 struct LayoutOptions {
   std::string proposer = "evolution";  // a row of search::layout_proposers(); empty: no stage
-  search::LayoutProposerOptions agent;
+  std::string learned;  // a file: what its learner knew, if it is there, and then what it knows
   double share = 0.35;  // of the budget, and of the trials
   int64_t trials = 24;  // of every layout's loops
   int64_t rounds = 2;   // that these are measured in
@@ -44,6 +44,8 @@ class LayoutStage {
 
   const compile::Offers& offers() const;
   int64_t measured() const;  // in this run, with its earlier parts
+  // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file or no learner.
+  void keep_learned() const;
 
  private:
   struct Impl;

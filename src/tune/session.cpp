@@ -395,6 +395,7 @@ struct Session::Impl {
     };
     while (!halt() && stage.step(halt)) {
     }
+    stage.keep_learned();
     if (!(stop && stop())) decide(stage.offers(), stop);
   }
 

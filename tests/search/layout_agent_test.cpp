@@ -38,41 +38,45 @@ TEST_F(LayoutAgent, LearnsFromRewards) {
   }
 }
 
-// What was learned on other shapes helps from the first proposal on.
+// What was learned on other shapes helps from the first proposals on; in the mean over seeds, since forty proposals are few.
 TEST_F(LayoutAgent, IsReusedForOtherOperators) {
   const std::string kept = file("agent");
-  for (uint64_t seed = 1; seed <= 3; ++seed) {
+  double taught_s = 0, fresh_s = 0;
+  for (uint64_t seed = 1; seed <= 6; ++seed) {
     LayoutProposerOptions options = built_options(seed);
+    options.learner = make_layout_learner("ppo", options);
     for (const LayoutSpace& s : {conv_space(32, 28), conv_space(16, 56), conv_space(64, 14)}) {
-      const auto proposer = make_layout_proposer("ppo", s, options);
-      run(*proposer, s, seed, 120);
-      ASSERT_TRUE(proposer->save(kept));
-      options.agent = kept;
+      run(*make_layout_proposer("ppo", s, options), s, seed, 120);
     }
+    options.learner->save(kept);
+    options.learner = nullptr;
+    options.learned = kept;
     const LayoutSpace s = conv_space(64, 56);
     const auto taught = run(*make_layout_proposer("ppo", s, options), s, seed, 40);
     const auto fresh = run("ppo", s, seed, 40);
     std::printf("seed %d: mean %.4g s taught, %.4g s fresh\n", static_cast<int>(seed),
                 mean(taught, s.seeds().size()), mean(fresh, s.seeds().size()));
-    EXPECT_LT(mean(taught, s.seeds().size()), mean(fresh, s.seeds().size())) << seed;
+    taught_s += mean(taught, s.seeds().size());
+    fresh_s += mean(fresh, s.seeds().size());
   }
+  EXPECT_LT(taught_s, 0.95 * fresh_s);
   std::filesystem::remove(kept);
 }
 
 TEST_F(LayoutAgent, RefusesOtherFiles) {
   const LayoutSpace s = small_space();
   LayoutProposerOptions options = built_options(1);
-  options.agent = file("other");
+  options.learned = file("other");
   EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);  // there is none
-  const auto proposer = make_layout_proposer("ppo", s, built_options(1));
-  ASSERT_TRUE(proposer->save(options.agent));
+  const auto learner = make_layout_learner("ppo", built_options(1));
+  learner->save(options.learned);
   EXPECT_NO_THROW(make_layout_proposer("ppo", s, options));
-  std::filesystem::resize_file(options.agent, std::filesystem::file_size(options.agent) - 1);
+  std::filesystem::resize_file(options.learned, std::filesystem::file_size(options.learned) - 1);
   EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);
-  std::ofstream(options.agent) << "nonsense";
+  std::ofstream(options.learned) << "nonsense";
   EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);
-  std::filesystem::remove(options.agent);
-  EXPECT_THROW(proposer->save("/nonexistent/agent"), UserError);
+  std::filesystem::remove(options.learned);
+  EXPECT_THROW(learner->save("/nonexistent/agent"), UserError);
 }
 
 }  // namespace

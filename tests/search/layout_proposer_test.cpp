@@ -107,7 +107,8 @@ TEST(LayoutProposer, UnknownOnesAreUserErrors) {
     EXPECT_NE(std::string(e.what()).find("tenon-torch"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("libtorch-dev"), std::string::npos) << e.what();
   }
-  EXPECT_FALSE(make_layout_proposer("evolution", s)->save("/nonexistent/agent"));
+  EXPECT_EQ(make_layout_learner("evolution", {}), nullptr);
+  EXPECT_THROW(make_layout_learner("tabu", {}), UserError);
 }
 
 }  // namespace

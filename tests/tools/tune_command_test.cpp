@@ -47,6 +47,7 @@ TEST(TuneOptions, MistakesAreSentences) {
     {{"--verify", "never"}, 2, "--verify"},
     {{"--objective", "max"}, 2, "--objective"},
     {{"--cost-model", "xbg"}, 2, "no model and no file called 'xbg' (did you mean 'xgb'?)"},
+    {{"--layout-agent", "agent"}, 2, "--layout-agent goes with --layouts ppo"},
     {{"--emit", "exe"}, 2, "exe"},
     {{"--target", "x86-64-v9"}, 2, "there is no target 'x86-64-v9'"},
     {{"--objective", "targets"}, 2, "--objective targets needs --latency-target net=TIME"},
@@ -109,6 +110,35 @@ TEST(Tune, DryRunMeasuresNothing) {
     EXPECT_EQ(task["calls"], Json({1}));
     EXPECT_EQ(task["chosen"], contains(task["label"], "relu")) << task;
   }
+}
+
+TEST(Tune, AnAgentOfLayoutsIsKeptAndReadAgain) {
+  if (!fs::exists(fs::path(TENON_BINARY).parent_path() / "libtenon-torch.so"))
+    GTEST_SKIP() << "this build has no plug-in tenon-torch: it has sanitizers, or libtorch-dev is "
+                    "not installed";
+  const TuneFolder f("tune_agent");
+  const std::string agent = f.path("layouts.agent").string();
+  const Args args = {"--sim",     "--jsonl", "--trials",       "3000",
+                     "--layouts", "ppo",     "--layout-agent", agent};
+  const auto bytes = [&] {
+    std::ostringstream text;
+    text << std::ifstream(agent, std::ios::binary).rdbuf();
+    return text.str();
+  };
+  const Outcome first = f.run(args);
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_GT(of_kind(events_of(first.out), "layout").size(), 2U);
+  const std::string learned = bytes();
+  ASSERT_FALSE(learned.empty());
+  Args again = args;
+  again.insert(again.end(), {"--db", f.path("other.db").string()});
+  const Outcome second = f.run(again);
+  ASSERT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_TRUE(bytes() != learned) << "it goes on learning";
+  EXPECT_FALSE(fs::exists(agent + ".new"));
+  std::ofstream(agent) << "nonsense";
+  again.back() = f.path("third.db").string();
+  expect_error(f.run(again), 2, "cannot read a layout agent from " + agent);
 }
 
 TEST(Tune, TheStreamIsTheSameForTheSameSeed) {

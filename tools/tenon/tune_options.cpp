@@ -87,8 +87,9 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
       .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
       ->check(CLI::IsMember(layout_names()))
       ->capture_default_str();
-  command.add_option("--layout-agent", o.layout_agent, "Trained before; with --layouts ppo")
-      ->check(CLI::ExistingFile)
+  command
+      .add_option("--layout-agent", o.layout_agent,
+                  "What --layouts ppo learned before, if it is there; kept there afterwards")
       ->type_name("FILE");
   command
       .add_option("--cost-model", o.cost_model,
@@ -268,6 +269,19 @@ measure::DeviceOptions device_options(const TuneOptions& o) {
   return d;
 }
 
+// A missing plug-in or a file that is no agent is found before any work is done.
+void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
+  if (!o.layout_agent.empty() && o.layouts != "ppo") {
+    throw UserError("--layout-agent goes with --layouts ppo",
+                    "no other way to propose layouts learns");
+  }
+  layouts.learned = o.layout_agent;
+  if (!layouts.on()) return;
+  search::LayoutProposerOptions options;
+  if (fs::exists(o.layout_agent)) options.learned = o.layout_agent;
+  search::make_layout_learner(layouts.proposer, options);
+}
+
 tune::SessionOptions session_options(const TuneOptions& o) {
   tune::SessionOptions s;
   s.compile.target = target_of(o.model);
@@ -297,7 +311,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.strategy = o.strategy;
   s.layouts.proposer = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
   s.compile.row_major = o.layouts == "row-major";
-  s.layouts.agent.agent = o.layout_agent;
+  set_layout_agent(o, s.layouts);
   t.verify = find(kVerify, o.verify);
   t.trials = o.trials;
   t.round = o.round;
