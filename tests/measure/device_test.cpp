@@ -93,6 +93,18 @@ TEST(Device, TemplatesOfManyKindsAreRight) {
   }
 }
 
+// Candidate and definition are replaced by a program that answers with its threads if, and only if, a loop is parallel.
+TEST(Device, TheDefinitionRunsOnAsManyThreads) {
+  const task::Task t = matmul_task(16, 16, 1024);  // too much work for the evaluator
+  const schedule::Trace parallel = schedule::trace_from_json(R"([["parallel",2,0]])");
+  for (const int threads : {1, 2, 3}) {
+    DeviceOptions o = real_tools();
+    o.build_tool = TENON_THREADS_BUILD;
+    o.protocol.threads = threads;
+    EXPECT_EQ(device_measurer(o)->verify(t, parallel), "") << threads;
+  }
+}
+
 TEST(Device, EdgesThatAreNotKeptAreRefused) {
   task::Task t = matmul_task(16, 16, 16);
   t = task::make_task(t.dag, {{"C", layout::Layout({16, 16}).reorder({1, 0})}}, t.target);

@@ -4,13 +4,9 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <cmath>
-
 #include "measure/handoff.h"
-#include "measure/reference.h"
 #include "measure/wire.h"
 #include "support/rng.h"
-#include "te/text.h"
 
 namespace tenon::measure {
 namespace {
@@ -82,25 +78,6 @@ TEST(Wire, JobsReadBack) {
   EXPECT_FALSE(decode(m, back));
   m.resize(5);
   EXPECT_FALSE(decode(m, back));
-}
-
-TEST(Reference, SeesWhatRoundingDoesNotExplain) {
-  const te::ComputeDag dag = te::parse("input A: f32[3]\nB[i: 3] = A[i] * 2.0\noutput B\n");
-  const auto array = [](double a, double b, double c) {
-    ir::Array x(ir::kF32, {3});
-    x.set_double(0, a);
-    x.set_double(1, b);
-    x.set_double(2, c);
-    return x;
-  };
-  const Case c = {{}, {array(1, 2, INFINITY)}};
-  EXPECT_EQ(differs(dag, c, {array(1, 2 + 1e-7, INFINITY)}), "");
-  EXPECT_NE(differs(dag, c, {array(1, 2.001, INFINITY)}), "");
-  EXPECT_NE(differs(dag, c, {array(1, NAN, INFINITY)}), "");
-  EXPECT_NE(differs(dag, c, {array(1, 2, 5)}), "");
-  const Case nan = {{}, {array(1, NAN, 2)}};
-  EXPECT_EQ(differs(dag, nan, {array(1, NAN, 2)}), "");
-  EXPECT_NE(differs(dag, nan, {array(1, 0, 2)}), "");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "db/db.h"
 #include "files/file.h"
@@ -179,6 +180,31 @@ TEST_F(DbCommands, ShowTellsAllOfATaskOrARun) {
   EXPECT_EQ(shown["measured"], 80);
   EXPECT_TRUE(contains(on(records(), {"show", run}).out, "ended    trials"));
   EXPECT_EQ(on(records(), {"show", "last"}).out, on(records(), {"show", run}).out);
+}
+
+TEST_F(DbCommands, ShowMarksTimesOfCoresThatWereApart) {
+  const std::string file = in_dir("apart.db");
+  const double handoffs_ns[] = {390, 62, 0, 181};  // 0: not known, as in records of older versions
+  {
+    const auto db = db::Database::open(file);
+    add_task(*db, first());
+    const auto traces = sample(first(), 4);
+    for (size_t i = 0; i < 4; ++i) {
+      task::Measurement m = measurement(first(), traces[i], 1e-3 * static_cast<double>(i + 1));
+      m.handoff_ns = handoffs_ns[i];
+      db->record({m});
+    }
+  }
+  const Json task = parse_answer(on(file, {"show", first().key, "--json"}), "show");
+  const Json& best = task["keys"][0]["best"];
+  ASSERT_EQ(best.size(), 4U);
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(best[i]["handoff_ns"], handoffs_ns[i]);
+  std::istringstream lines(on(file, {"show", first().key}).out);
+  std::string marked;
+  for (std::string line; std::getline(lines, line);) {
+    if (contains(line, " verified ")) marked += contains(line, "cores apart") ? "apart " : "- ";
+  }
+  EXPECT_EQ(marked, "apart - - apart ");
 }
 
 TEST_F(DbCommands, StatsCount) {

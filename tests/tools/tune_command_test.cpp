@@ -186,6 +186,22 @@ TEST(Tune, EventsAddUpToTheRecords) {
   for (size_t i = 0; i < stored.size(); ++i) EXPECT_EQ(Json::parse(stored[i].json), events[i]);
 }
 
+TEST(Tune, LayoutsAreTriedUnlessTheyAreFixed) {
+  for (const bool fixed : {false, true}) {
+    const TuneFolder f("tune_layouts");
+    Args args = {"--sim", "--jsonl", "--trials", "200"};
+    if (fixed) args.insert(args.end(), {"--layouts", "fixed"});
+    const Outcome o = f.run(args);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    const auto events = events_of(o.out);
+    EXPECT_EQ(events.back()["measured"], 200);
+    EXPECT_EQ(of_kind(events, "layouts").size(), fixed ? 0U : 1U);
+    const size_t tried = of_kind(events, "layout").size();
+    EXPECT_TRUE(fixed ? tried == 0 : tried >= 4) << tried;
+    f.expect_right_artifact(fixed ? "layouts as they are" : "layouts searched");
+  }
+}
+
 TEST(Tune, JsonIsOneDocument) {
   const TuneFolder f("tune_json");
   const Outcome o = f.run({"--sim", "--trials", "20", "--json", "-q"});

@@ -256,6 +256,16 @@ TEST_F(LayoutSessionTest, TriesLayoutsFirst) {
   EXPECT_EQ(s.models[0].kept, "tuned");
 }
 
+// What a user gets who asks for nothing but a number of trials.
+TEST_F(LayoutSessionTest, TwoHundredTrialsAreEnoughForLayouts) {
+  SessionOptions o = options(200);
+  o.layouts = {};
+  const Summary s = run(o);
+  EXPECT_EQ(s.measured, 200);
+  EXPECT_GE(count("layout"), 4);
+  EXPECT_EQ(count("layouts"), 1);
+}
+
 TEST_F(LayoutSessionTest, IsTheSameByteForByte) {
   std::vector<std::string> first;
   for (int i = 0; i < 2; ++i) {
