@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // reshape(slice(x)) and the like as one move of x, where every index of x stays a linear form of the result's axes.
 // A reshape behind a move is no view of x, so without this whatever reads it could not read x itself.
+#include <algorithm>
 #include <optional>
 
 #include "graph/passes.h"
+#include "graph/passes/rewriter.h"
 #include "te/access.h"
 #include "te/splice.h"
 
@@ -21,62 +23,57 @@ bool is_move(const Node& n) {
          c->dag->ops[0]->body.as<ir::Load>() != nullptr;
 }
 
-class Compose {
+class Compose : public Rewriter {
  public:
-  explicit Compose(Graph& g) : g_(g), producers_(g.producers()), readers_(g.readers()) {}
+  using Rewriter::Rewriter;
 
   void run() {
-    for (size_t n = 0; n < g_.nodes.size(); ++n) {
-      if (is_move(g_.nodes[n]) || is_reshape(g_.nodes[n])) compose(n);
+    for (Node& n : g_.nodes) {
+      if (is_move(n) || is_reshape(n)) compose(n);
     }
   }
 
  private:
-  // Follows `at` back through moves and reshapes; takes the longest way that can be one move.
-  void compose(size_t at) {
-    std::vector<size_t> chain{at};
+  // Follows n back through moves and reshapes; takes the longest way that can be one move.
+  void compose(Node& n) {
+    std::vector<const Node*> chain{&n};
     std::optional<Compute> best;
     size_t length = 0;
-    while (const auto p = before(chain)) {
-      chain.push_back(*p);
-      if (!is_move(g_.nodes[*p])) continue;
+    while (const Node* p = before(chain)) {
+      chain.push_back(p);
+      if (!is_move(*p)) continue;
       auto one = as_one(chain);
       if (!one) break;
       best = std::move(one);
       length = chain.size();
     }
     if (!best) return;
-    Node& n = g_.nodes[at];
     for (size_t i = 1; i < length; ++i) {
-      const auto& names = g_.nodes[chain[i]].nodes;
+      const auto& names = chain[i]->nodes;
       n.nodes.insert(n.nodes.begin(), names.begin(), names.end());
     }
-    if (is_reshape(n)) n.label = g_.nodes[chain[1]].label;
-    n.inputs[0] = g_.nodes[chain[length - 1]].inputs[0];
+    if (is_reshape(n)) n.label = chain[1]->label;
+    n.inputs[0] = chain[length - 1]->inputs[0];
     n.op = std::move(*best);
   }
 
   // A reshape is free as a view of what a move has made: it becomes a move only where that is then not made.
-  std::optional<size_t> before(const std::vector<size_t>& chain) const {
-    const ValueId v = g_.nodes[chain.back()].inputs[0];
-    const NodeId p = producers_[static_cast<size_t>(v)];
-    if (p < 0) return std::nullopt;
-    const Node& n = g_.nodes[static_cast<size_t>(p)];
-    if (!is_move(n) && !is_reshape(n)) return std::nullopt;
-    bool free = true;
-    for (const size_t c : chain) free = free && is_reshape(g_.nodes[c]);
-    const bool alone = readers_[static_cast<size_t>(v)].size() == 1 && !g_.is_output(v);
-    if (free && !alone) return std::nullopt;
-    return static_cast<size_t>(p);
+  const Node* before(const std::vector<const Node*>& chain) const {
+    const ValueId v = chain.back()->inputs[0];
+    const Node* p = producer(v);
+    if (p == nullptr || (!is_move(*p) && !is_reshape(*p))) return nullptr;
+    const bool free =
+        std::all_of(chain.begin(), chain.end(), [](const Node* n) { return is_reshape(*n); });
+    return free && !read_once(v) ? nullptr : p;
   }
 
   // `chain` from the last node to the first.
-  std::optional<Compute> as_one(const std::vector<size_t>& chain) const {
-    const Value& source = g_.value(g_.nodes[chain.back()].inputs[0]);
+  std::optional<Compute> as_one(const std::vector<const Node*>& chain) const {
+    const Value& source = value(chain.back()->inputs[0]);
     te::Builder b;
     te::Tensor t = b.input("x0", source.dtype, source.shape);
     for (size_t i = chain.size(); i-- > 0;) {
-      t = append(b, "move" + std::to_string(i), g_.nodes[chain[i]].op, {&t, 1})[0];
+      t = append(b, "move" + std::to_string(i), chain[i]->op, {&t, 1})[0];
     }
     b.output(t);
     const te::ComputeDag dag =
@@ -86,10 +83,6 @@ class Compose {
     }
     return Compute{std::make_shared<const te::ComputeDag>(dag)};
   }
-
-  Graph& g_;
-  std::vector<NodeId> producers_;
-  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace

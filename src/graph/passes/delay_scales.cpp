@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "graph/passes.h"
-#include "te/ops.h"
+#include "graph/passes/rewriter.h"
 
 namespace tenon::graph {
 namespace {
@@ -28,72 +28,38 @@ std::optional<size_t> scaled_operand(const Graph& g, const Node& n) {
   return x;
 }
 
-class Delay {
+class Delay : public Rewriter {
  public:
-  explicit Delay(Graph& g) : g_(g) { look(); }
+  using Rewriter::Rewriter;
 
-  // Whether something was found; then more may be once what is dead is gone.
   bool run() {
-    bool any = false;
-    const size_t count = g_.nodes.size();
-    for (size_t n = 0; n < count; ++n) {
-      if (!std::holds_alternative<MatMul>(g_.nodes[n].op)) continue;
-      for (const size_t side : {size_t{0}, size_t{1}}) any = delay(n, side) || any;
-    }
-    return any;
+    return each_node([&](size_t n) {
+      return std::holds_alternative<MatMul>(g_.nodes[n].op) && (delay(n, 0) || delay(n, 1));
+    });
   }
 
  private:
-  void look() {
-    producers_ = g_.producers();
-    readers_ = g_.readers();
-  }
-
   bool delay(size_t product, size_t side) {
     const ValueId scaled = g_.nodes[product].inputs[side];
-    const NodeId p = producers_[static_cast<size_t>(scaled)];
+    const Node* p = producer(scaled);
     // Beside a constant the scale belongs into the weights, and what others read is computed anyway.
-    if (p < 0 || g_.value(g_.nodes[product].inputs[1 - side]).constant() ||
-        readers_[static_cast<size_t>(scaled)].size() != 1 || g_.is_output(scaled))
+    if (p == nullptr || value(g_.nodes[product].inputs[1 - side]).constant() || !read_once(scaled))
       return false;
-    const Node scale = g_.nodes[static_cast<size_t>(p)];
+    const Node scale = *p;
     const auto x = scaled_operand(g_, scale);
     const ValueId y = g_.nodes[product].outputs[0];
-    const Value of = g_.value(y);
-    if (!x || g_.value(scale.inputs[1 - *x]).shape.size() > of.shape.size()) return false;
+    const Value of = value(y);
+    if (!x || shape(scale.inputs[1 - *x]).size() > of.shape.size()) return false;
     const ValueId behind = g_.add_value({of.name + ".scaled", of.dtype, of.shape, nullptr});
     g_.replace_uses(y, behind);
     g_.nodes[product].inputs[side] = scale.inputs[*x];
     std::vector<ValueId> inputs = scale.inputs;
     inputs[*x] = y;
-    g_.nodes.push_back({at_shape(scale, *x, of), inputs, {behind}, scale.label, scale.nodes});
-    look();
+    const auto nowhere = [](const auto&...) { return ir::VarMap(); };  // it uses no axis
+    g_.nodes.push_back(
+        {map_at_shape(scale, of.shape, nowhere), inputs, {behind}, scale.label, scale.nodes});
     return true;
   }
-
-  // The same scale of a tensor of another shape.
-  Compute at_shape(const Node& scale, size_t x, const Value& of) const {
-    const te::ComputeDag& dag = *std::get<Compute>(scale.op).dag;
-    const auto op = dag.ops[0]->body.as<ir::Binary>()->op;
-    te::Builder b;
-    std::vector<te::Tensor> in;
-    for (size_t i = 0; i < 2; ++i) {
-      const te::Tensor& t = dag.inputs[i].tensor;
-      in.push_back(b.input("x" + std::to_string(i), t.dtype(), i == x ? of.shape : t.shape()));
-    }
-    const bool swapped =
-        !dag.ops[0]->body.as<ir::Binary>()->a.as<ir::Load>()->buffer.same_as(dag.inputs[0].tensor);
-    b.output(te::elementwise(b, scale.label, in, [&](std::span<const ir::Expr> e) {
-      const ir::Expr& l = e[swapped ? 1 : 0];
-      const ir::Expr& r = e[swapped ? 0 : 1];
-      return op == ir::BinaryOp::kDiv ? l / r : l * r;
-    }));
-    return {std::make_shared<const te::ComputeDag>(b.finish(scale.label))};
-  }
-
-  Graph& g_;
-  std::vector<NodeId> producers_;
-  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace

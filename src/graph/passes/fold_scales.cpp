@@ -5,7 +5,7 @@
 
 #include "graph/classify.h"
 #include "graph/passes.h"
-#include "ir/visit.h"
+#include "graph/passes/rewriter.h"
 #include "te/splice.h"
 
 namespace tenon::graph {
@@ -168,105 +168,89 @@ Compute composed(const Compute& first, const Compute& second, size_t link) {
       te::inlined(b.finish("scale"), [](const te::ComputeOp&) { return true; }))};
 }
 
-// So that the scale of a batch norm is seen behind the bias of its convolution.
-void join_affine_maps(Graph& g) {
-  const auto producers = g.producers();
-  const auto readers = g.readers();
-  for (Node& n : g.nodes) {
-    const auto x = affine_operand(g, n);
-    if (!x) continue;
-    const ValueId between = n.inputs[*x];
-    const NodeId p = producers[static_cast<size_t>(between)];
-    if (p < 0 || readers[static_cast<size_t>(between)].size() != 1 || g.is_output(between))
-      continue;
-    const Node& first = g.nodes[static_cast<size_t>(p)];
-    if (!affine_operand(g, first)) continue;
-    std::vector<ValueId> inputs = first.inputs;
-    for (size_t i = 0; i < n.inputs.size(); ++i) {
-      if (i != *x) inputs.push_back(n.inputs[i]);
-    }
-    n.op = composed(std::get<Compute>(first.op), std::get<Compute>(n.op), *x);
-    n.inputs = std::move(inputs);
-    n.label = "scale";
-    n.nodes.insert(n.nodes.begin(), first.nodes.begin(), first.nodes.end());
-  }
-  g.compact();
-}
-
-class FoldScales {
+class FoldScales : public Rewriter {
  public:
-  explicit FoldScales(Graph& g) : g_(g), producers_(g.producers()), readers_(g.readers()) {}
+  using Rewriter::Rewriter;
 
-  void run() {
-    const size_t count = g_.nodes.size();
-    for (size_t n = 0; n < count; ++n) fold(n);
+  // So that the scale of a batch norm is seen behind the bias of its convolution.
+  void join_affine_maps() {
+    for (Node& n : g_.nodes) {
+      const auto x = affine_operand(g_, n);
+      const Node* first = x ? alone_before(n.inputs[*x]) : nullptr;
+      if (first == nullptr || !affine_operand(g_, *first)) continue;
+      std::vector<ValueId> inputs = first->inputs;
+      for (size_t i = 0; i < n.inputs.size(); ++i) {
+        if (i != *x) inputs.push_back(n.inputs[i]);
+      }
+      n.op = composed(std::get<Compute>(first->op), std::get<Compute>(n.op), *x);
+      n.inputs = std::move(inputs);
+      n.label = "scale";
+      n.nodes.insert(n.nodes.begin(), first->nodes.begin(), first->nodes.end());
+    }
+  }
+
+  void fold_into_weights() {
+    for (Node& n : g_.nodes) fold(n);
   }
 
  private:
-  void fold(size_t at) {
-    const Node& n = g_.nodes[at];
+  // What makes v where nobody else reads it.
+  Node* alone_before(ValueId v) const { return read_once(v) ? producer(v) : nullptr; }
+
+  void fold(Node& n) {
     const auto x = affine_operand(g_, n);
-    if (!x) return;
-    const auto* c = std::get_if<Compute>(&n.op);
+    Node* p = x ? alone_before(n.inputs[*x]) : nullptr;
+    const auto channels = p != nullptr ? channels_of(g_, *p) : std::nullopt;
+    if (!channels) return;
+    const te::ComputeDag& dag = *std::get<Compute>(n.op).dag;
+    const te::ComputeOp& op = *dag.ops[0];
+    const auto affine = affine_in(op.body, dag.inputs[*x].tensor);
+    if (!affine || op.output.dtype() != value(n.inputs[*x]).dtype) return;
     std::vector<ir::Array> constants;
     for (const ValueId v : n.inputs) {
-      constants.push_back(g_.value(v).constant() ? *g_.value(v).data : ir::Array());
+      constants.push_back(value(v).constant() ? *value(v).data : ir::Array());
     }
-    const NodeId p = producers_[static_cast<size_t>(n.inputs[*x])];
-    const Value& y = g_.value(n.inputs[*x]);
-    if (p < 0 || readers_[static_cast<size_t>(n.inputs[*x])].size() != 1 ||
-        g_.is_output(n.inputs[*x]))
-      return;
-    const auto channels = channels_of(g_, g_.nodes[static_cast<size_t>(p)]);
-    const te::ComputeOp& op = *c->dag->ops[0];
-    const auto affine = channels ? affine_in(op.body, c->dag->inputs[*x].tensor) : std::nullopt;
-    if (!affine || op.output.dtype() != y.dtype) return;
-    const auto s = along(affine->scale, op, channels->axis, *c->dag, constants, *x);
-    const auto t = along(affine->shift, op, channels->axis, *c->dag, constants, *x);
+    const auto s = along(affine->scale, op, channels->axis, dag, constants, *x);
+    const auto t = along(affine->shift, op, channels->axis, dag, constants, *x);
     if (!s || !t || all_equal(*s, 1)) return;
-    rewrite(at, static_cast<size_t>(p), *channels, *s, *t, *x);
+    rewrite(n, *p, *channels, *s, *t, *x);
   }
 
-  void rewrite(size_t at, size_t producer, const Channels& channels, const ir::Array& s,
-               const ir::Array& t, size_t x) {
-    Node& p = g_.nodes[producer];
-    const Value w = g_.value(p.inputs[1]);
+  void rewrite(Node& n, Node& p, const Channels& channels, const ir::Array& s, const ir::Array& t,
+               size_t x) {
+    const Value w = value(p.inputs[1]);
     p.inputs[1] =
         g_.add_value({w.name + ".scaled", w.dtype, w.shape, scaled(*w.data, s, channels)});
-    const ValueId y = g_.nodes[at].inputs[x];
+    const ValueId y = n.inputs[x];
     if (all_equal(t, 0)) {
-      p.nodes.insert(p.nodes.end(), g_.nodes[at].nodes.begin(), g_.nodes[at].nodes.end());
-      g_.replace_uses(g_.nodes[at].outputs[0], y);
-      readers_[static_cast<size_t>(y)] = readers_[static_cast<size_t>(g_.nodes[at].outputs[0])];
+      p.nodes.insert(p.nodes.end(), n.nodes.begin(), n.nodes.end());
+      g_.replace_uses(n.outputs[0], y);
+      readers_[static_cast<size_t>(y)] = readers_[static_cast<size_t>(n.outputs[0])];
       return;
     }
-    Shape shape(g_.value(y).shape.size() - channels.axis, 1);
-    shape[0] = t.elements();
-    ir::Array shift(t.dtype(), shape);
+    Shape row(shape(y).size() - channels.axis, 1);
+    row[0] = t.elements();
+    ir::Array shift(t.dtype(), row);
     std::copy(t.data(), t.data() + t.bytes(), shift.data());
     const ValueId bias = g_.add_value(
-        {w.name + ".shift", t.dtype(), shape, std::make_shared<const ir::Array>(std::move(shift))});
+        {w.name + ".shift", t.dtype(), row, std::make_shared<const ir::Array>(std::move(shift))});
     te::Builder b;
-    const te::Tensor a = b.input("x0", g_.value(y).dtype, g_.value(y).shape);
-    const te::Tensor c = b.input("x1", t.dtype(), shape);
+    const te::Tensor a = b.input("x0", value(y).dtype, shape(y));
+    const te::Tensor c = b.input("x1", t.dtype(), row);
     b.output(te::elementwise(b, "bias", {a, c},
                              [](std::span<const ir::Expr> e) { return e[0] + e[1]; }));
-    Node& n = g_.nodes[at];
     n.op = Compute{std::make_shared<const te::ComputeDag>(b.finish("bias"))};
     n.label = "bias";
     n.inputs = {y, bias};
   }
-
-  Graph& g_;
-  std::vector<NodeId> producers_;
-  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace
 
 void fold_scales(Graph& g, const PassContext&) {
-  join_affine_maps(g);
-  FoldScales(g).run();
+  FoldScales(g).join_affine_maps();
+  g.compact();
+  FoldScales(g).fold_into_weights();
   g.compact();
 }
 

@@ -9,6 +9,7 @@
 
 #include "graph/classify.h"
 #include "graph/passes.h"
+#include "graph/passes/rewriter.h"
 #include "te/ops.h"
 
 namespace tenon::graph {
@@ -23,9 +24,9 @@ struct Projection {
   int64_t width = 0;
 };
 
-class Merge {
+class Merge : public Rewriter {
  public:
-  explicit Merge(Graph& g) : g_(g), readers_(g.readers()) {}
+  using Rewriter::Rewriter;
 
   void run() {
     std::map<std::tuple<ValueId, bool, bool>, std::vector<Projection>> alike;
@@ -42,26 +43,18 @@ class Merge {
 
  private:
   const Node& node(size_t n) const { return g_.nodes[n]; }
-  const Value& value(ValueId v) const { return g_.value(v); }
-
-  // The only reader of a value that is no output.
-  std::optional<size_t> only_reader(ValueId v) const {
-    const auto& readers = readers_[static_cast<size_t>(v)];
-    if (readers.size() != 1 || g_.is_output(v)) return std::nullopt;
-    return static_cast<size_t>(readers[0]);
-  }
 
   std::optional<Projection> projection(size_t n) const {
     const auto* m = std::get_if<MatMul>(&node(n).op);
     if (m == nullptr || m->trans_a) return std::nullopt;
     const ValueId w = node(n).inputs[1];
-    if (value(node(n).inputs[0]).constant() || !value(w).constant() || value(w).shape.size() != 2 ||
+    if (value(node(n).inputs[0]).constant() || !value(w).constant() || shape(w).size() != 2 ||
         value(w).dtype != ir::kF32)
       return std::nullopt;
     Projection p;
     p.product = n;
     p.result = node(n).outputs[0];
-    p.width = value(w).shape[m->trans_b ? 0 : 1];
+    p.width = shape(w)[m->trans_b ? 0 : 1];
     add_bias(p);
     if (!feeds_product(p.result)) return std::nullopt;
     return p;
@@ -77,8 +70,8 @@ class Merge {
         sum->b.as<ir::Load>() == nullptr)
       return;
     const ValueId row = node(*r).inputs[node(*r).inputs[0] == p.result ? 1 : 0];
-    const bool same = value(node(*r).outputs[0]).shape == value(p.result).shape;
-    if (!same || !value(row).constant() || value(row).shape != Shape{p.width} ||
+    const bool same = shape(node(*r).outputs[0]) == shape(p.result);
+    if (!same || !value(row).constant() || shape(row) != Shape{p.width} ||
         classify(*c->dag) != Kind::kMap)
       return;
     p.bias = *r;
@@ -129,7 +122,7 @@ class Merge {
   void merge(const std::vector<Projection>& parts) {
     const Node first = node(parts[0].product);
     const MatMul product = std::get<MatMul>(first.op);
-    const Shape w = value(first.inputs[1]).shape;
+    const Shape w = shape(first.inputs[1]);
     std::vector<ValueId> weights, rows;
     std::vector<std::string> names;
     int64_t width = 0;
@@ -154,8 +147,8 @@ class Merge {
 
   ValueId add_row(ValueId y, ValueId row, const std::vector<std::string>& names) {
     te::Builder b;
-    const te::Tensor x = b.input("x0", ir::kF32, value(y).shape);
-    const te::Tensor r = b.input("x1", ir::kF32, value(row).shape);
+    const te::Tensor x = b.input("x0", ir::kF32, shape(y));
+    const te::Tensor r = b.input("x1", ir::kF32, shape(row));
     b.output(te::elementwise(b, "bias", {x, r},
                              [](std::span<const ir::Expr> e) { return e[0] + e[1]; }));
     return add("bias", Compute{std::make_shared<const te::ComputeDag>(b.finish("bias"))}, {y, row},
@@ -163,19 +156,16 @@ class Merge {
   }
 
   ValueId slice(ValueId y, int64_t begin, int64_t width) {
-    Shape shape = value(y).shape;
-    Shape from(shape.size(), 0);
+    Shape part = shape(y);
+    Shape from(part.size(), 0);
     from.back() = begin;
     te::Builder b;
-    const te::Tensor x = b.input("x0", ir::kF32, shape);
-    shape.back() = width;
-    b.output(te::slice(b, "slice", x, from, shape));
+    const te::Tensor x = b.input("x0", ir::kF32, part);
+    part.back() = width;
+    b.output(te::slice(b, "slice", x, from, part));
     return add("slice", Compute{std::make_shared<const te::ComputeDag>(b.finish("slice"))}, {y},
                {});
   }
-
-  Graph& g_;
-  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace

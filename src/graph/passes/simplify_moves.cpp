@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "graph/passes.h"
+#include "graph/passes/rewriter.h"
 
 namespace tenon::graph {
 namespace {
@@ -25,25 +26,18 @@ bool moves_nothing(const std::vector<int64_t>& perm, const Shape& in) {
   return true;
 }
 
-class Simplify {
+class Simplify : public Rewriter {
  public:
-  explicit Simplify(Graph& g) : g_(g), producers_(g.producers()) {}
+  using Rewriter::Rewriter;
 
   void run() {
     for (Node& n : g_.nodes) {
-      if (std::holds_alternative<Transpose>(n.op)) {
-        transpose(n);
-      }
+      if (std::holds_alternative<Transpose>(n.op)) transpose(n);
       if (std::holds_alternative<Reshape>(n.op)) reshape(n);
     }
   }
 
  private:
-  const Node* producer(ValueId v) const {
-    const NodeId p = producers_[static_cast<size_t>(v)];
-    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
-  }
-
   void adopt_names(Node& n, const Node& before) {
     n.nodes.insert(n.nodes.begin(), before.nodes.begin(), before.nodes.end());
   }
@@ -59,8 +53,8 @@ class Simplify {
     }
     if (is_identity(t.perm)) {
       g_.replace_uses(n.outputs[0], n.inputs[0]);
-    } else if (moves_nothing(t.perm, g_.value(n.inputs[0]).shape)) {
-      n.op = Reshape{g_.value(n.outputs[0]).shape};
+    } else if (moves_nothing(t.perm, shape(n.inputs[0]))) {
+      n.op = Reshape{shape(n.outputs[0])};
       n.label = "reshape";
     }
   }
@@ -71,13 +65,10 @@ class Simplify {
       n.inputs[0] = before->inputs[0];
       adopt_names(n, *before);
     }
-    if (g_.value(n.inputs[0]).shape == g_.value(n.outputs[0]).shape) {
+    if (shape(n.inputs[0]) == shape(n.outputs[0])) {
       g_.replace_uses(n.outputs[0], n.inputs[0]);
     }
   }
-
-  Graph& g_;
-  std::vector<NodeId> producers_;
 };
 
 }  // namespace

@@ -6,8 +6,7 @@
 
 #include "graph/classify.h"
 #include "graph/passes.h"
-#include "ir/visit.h"
-#include "te/ops.h"
+#include "graph/passes/rewriter.h"
 
 namespace tenon::graph {
 namespace {
@@ -18,45 +17,26 @@ Shape without_ones(const Shape& s) {
   return out;
 }
 
-class Sink {
+class Sink : public Rewriter {
  public:
-  explicit Sink(Graph& g) : g_(g) { look(); }
+  using Rewriter::Rewriter;
 
-  // Whether something was found; then more may be once what is dead is gone.
   bool run() {
-    bool any = false;
-    const size_t count = g_.nodes.size();
-    for (size_t n = 0; n < count; ++n) {
+    return each_node([&](size_t n) {
       const auto from = product_behind_view(n);
-      if (!from) continue;
-      rewrite(n, *from);
-      look();
-      any = true;
-    }
-    return any;
+      if (from) rewrite(n, *from);
+      return from.has_value();
+    });
   }
 
  private:
-  void look() {
-    producers_ = g_.producers();
-    readers_ = g_.readers();
-  }
-  const Shape& shape(ValueId v) const { return g_.value(v).shape; }
-  const Node* producer(ValueId v) const {
-    const NodeId p = producers_[static_cast<size_t>(v)];
-    return p < 0 ? nullptr : &g_.nodes[static_cast<size_t>(p)];
-  }
-  bool read_once(ValueId v) const {
-    return readers_[static_cast<size_t>(v)].size() == 1 && !g_.is_output(v);
-  }
-
   // A map whose operands are all of its own shape, or constants of one element.
   bool is_plain_map(const Node& n) const {
     const auto* c = std::get_if<Compute>(&n.op);
     if (c == nullptr || c->dag->ops.size() != 1 || classify(*c->dag) != Kind::kMap) return false;
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
-      const bool one = g_.value(v).constant() && g_.value(v).elements() == 1;
-      return one || (!g_.value(v).constant() && shape(v) == shape(n.outputs[0]));
+      const bool one = value(v).constant() && value(v).elements() == 1;
+      return one || (!value(v).constant() && shape(v) == shape(n.outputs[0]));
     });
   }
 
@@ -77,7 +57,7 @@ class Sink {
   // Its constants have no more dimensions than y, with which they are to stand.
   bool keeps_rank(const Node& n, ValueId y) const {
     return std::all_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) {
-      return !g_.value(v).constant() || shape(v).size() <= shape(y).size();
+      return !value(v).constant() || shape(v).size() <= shape(y).size();
     });
   }
 
@@ -86,7 +66,7 @@ class Sink {
     while (p != nullptr && std::holds_alternative<Compute>(p->op) &&
            classify(define(g_, *p)) == Kind::kMap) {
       const auto main = std::find_if(p->inputs.begin(), p->inputs.end(), [&](ValueId v) {
-        return !g_.value(v).constant() && shape(v) == shape(y) && read_once(v);
+        return !value(v).constant() && shape(v) == shape(y) && read_once(v);
       });
       p = main == p->inputs.end() ? nullptr : producer(*main);
     }
@@ -98,67 +78,37 @@ class Sink {
     const Shape to = shape(like);
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(viewed(v, to));
-    const Value& out = g_.value(n.outputs[0]);
+    const Value& out = value(n.outputs[0]);
     const ValueId inner = g_.add_value({out.name + ".flat", out.dtype, to, nullptr});
-    g_.nodes.push_back({at_shape(n, to), inputs, {inner}, n.label, n.nodes});
+    g_.nodes.push_back({map_at_shape(n, to, places_in(to)), inputs, {inner}, n.label, n.nodes});
     g_.nodes[at].op = Reshape{shape(n.outputs[0])};
     g_.nodes[at].inputs = {inner};
     g_.nodes[at].label = "reshape";
   }
 
   ValueId viewed(ValueId v, const Shape& to) {
-    if (g_.value(v).constant()) return v;
+    if (value(v).constant()) return v;
     const Node* p = producer(v);
     if (p != nullptr && std::holds_alternative<Reshape>(p->op) && shape(p->inputs[0]) == to)
       return p->inputs[0];
-    const Value& of = g_.value(v);
+    const Value& of = value(v);
     const ValueId view = g_.add_value({of.name + ".flat", of.dtype, to, nullptr});
     g_.nodes.push_back({Reshape{to}, {v}, {view}, "reshape", {}});
     return view;
   }
 
-  // The same map of tensors of another shape; constants of one element keep theirs.
-  Compute at_shape(const Node& n, const Shape& to) const {
-    const te::ComputeDag& dag = *std::get<Compute>(n.op).dag;
-    te::Builder b;
-    std::vector<te::Tensor> in;
-    for (size_t i = 0; i < dag.inputs.size(); ++i) {
-      const te::Tensor& t = dag.inputs[i].tensor;
-      const bool one = g_.value(n.inputs[i]).constant();
-      in.push_back(b.input("x" + std::to_string(i), t.dtype(), one ? t.shape() : to));
-    }
-    b.output(b.compute(n.label, to, [&](std::span<const ir::Var> axes) -> ir::Expr {
-      const ir::Expr body = ir::substitute(dag.ops[0]->body, places(*dag.ops[0], to, axes));
-      return ir::rewrite(body, [&](const ir::Expr& e) -> ir::Expr {
-        const auto* l = e.as<ir::Load>();
-        if (l == nullptr) return e;
-        for (size_t i = 0; i < in.size(); ++i) {
-          if (!l->buffer.same_as(dag.inputs[i].tensor)) continue;
-          if (!g_.value(n.inputs[i]).constant())
-            return ir::load(in[i], std::vector<ir::Expr>(axes.begin(), axes.end()));
-          return ir::load(in[i], std::vector<ir::Expr>(in[i].rank(), ir::Expr(0)));
-        }
-        return e;
-      });
-    }));
-    return {std::make_shared<const te::ComputeDag>(b.finish(n.label))};
+  // Axes of more than one element are the same in order.
+  static Places places_in(const Shape& to) {
+    return [&to](const te::ComputeOp& op, std::span<const ir::Var> axes) {
+      ir::VarMap map;
+      size_t d = 0;
+      for (const te::Axis& a : op.axes) {
+        while (a.extent > 1 && to[d] == 1) ++d;
+        map.emplace(a.var.node(), a.extent > 1 ? ir::Expr(axes[d++]) : ir::Expr(0));
+      }
+      return map;
+    };
   }
-
-  // The old axes in terms of the new ones: those of more than one element are the same in order.
-  static ir::VarMap places(const te::ComputeOp& op, const Shape& to,
-                           std::span<const ir::Var> axes) {
-    ir::VarMap map;
-    size_t d = 0;
-    for (const te::Axis& a : op.axes) {
-      while (a.extent > 1 && to[d] == 1) ++d;
-      map.emplace(a.var.node(), a.extent > 1 ? ir::Expr(axes[d++]) : ir::Expr(0));
-    }
-    return map;
-  }
-
-  Graph& g_;
-  std::vector<NodeId> producers_;
-  std::vector<std::vector<NodeId>> readers_;
 };
 
 }  // namespace
