@@ -3,8 +3,9 @@
 // dense layers on row-major activations, pointwise convolutions on blocks of channels. A panel is a few vectors of
 // columns in both halves: its seven products (each like the direct kernel's, with a register tile of rows x vectors)
 // stay in cache until they are combined into four quarters together with everything that follows. Weights are one
-// linear stream per panel. Sums of the first operand's quarters are made once, or for each block of rows where the
-// cores share out rows.
+// linear stream per panel. Cores share out blocks of rows, each of which makes the sums of the first operand's quarters
+// that it reads itself, while they are in its own cache; where rows do not make even blocks of some size, the sums are
+// made once, and the cores share out panels, each reading what others wrote.
 #include "schedule/strassen.h"
 
 #include <algorithm>
@@ -144,14 +145,15 @@ class Writer : private PlanWriter {
     return block_for(edges(), d_.x, lanes_) == lanes_ && block_for(edges(), y, lanes_) == lanes_;
   }
 
-  // Rows of a block that divides a half: as many blocks for each core, and few of them, since each reads all weights.
+  // Rows of a block that divides a half: as many blocks for each core, and few of them, since each reads all weights,
+  // but not so few that its sums leave the cache.
   int64_t rows_in_block() const {
     int64_t best = 1;
     double least = 1e30;
     for (int64_t n = 1; n <= std::min(half_, kRowsInBlock); ++n) {
       if (half_ % n != 0) continue;
-      const double cost =
-          1 / balance(d_.outer * (half_ / n), t_.cores) + 2.0 / static_cast<double>(n);
+      double cost = 1 / balance(d_.outer * (half_ / n), t_.cores) + 2.0 / static_cast<double>(n);
+      if (!keeps_sums(n)) cost += 0.06;
       if (cost >= least) continue;
       least = cost;
       best = n;
@@ -163,10 +165,11 @@ class Writer : private PlanWriter {
     const int64_t vectors = d_.columns / 2 / lanes_;
     RegisterTile r = choose_tile(vectors, half_, 1, t_);
     const int64_t block = rows_in_block();
+    const int64_t blocks = d_.outer * (half_ / block);
     const bool rows =
-        block >= kRowsInBlock / 2 && half_ > block && (d_.outer * (half_ / block)) >= 2 * t_.cores;
+        block >= kRowsInBlock / 2 && half_ > block && balance(blocks, t_.cores) >= 0.9;
     const bool few = balance(d_.outer * (vectors / r.kb), t_.cores) < 0.9;
-    along_ = choice("along", rows && (few || is_local(block)) ? kRows : kPanels, 2);
+    along_ = choice("along", rows && (few || keeps_sums(block)) ? kRows : kPanels, 2);
     if (along_ == kRows) r = choose_tile(vectors, block, 1, t_);
     r.kb = choice("nb", r.kb, std::min<int64_t>(vectors, kMostVectors));
     r.xn = choice("in", r.xn, along_ == kRows ? block : half_);
@@ -184,11 +187,9 @@ class Writer : private PlanWriter {
       knobs().insert({{"tiles", half_ / (rows_at_once / r.xn)}, {"tile", rows_at_once / r.xn}});
   }
 
-  // All weights fit into the second-level cache beside the sums of a block, but not beside those of all rows.
-  bool is_local(int64_t block) const {
-    const auto bytes = [&](int64_t a, int64_t b) { return 4 * kStrassenProducts * a * b; };
-    const int64_t w = bytes(d_.k / 2, d_.columns / 2);
-    return w + bytes(block, d_.k / 2) <= t_.l2_bytes && w + bytes(half_, d_.k / 2) > t_.l2_bytes;
+  // The sums of a block of rows stay in the second-level cache beside the weights that pass through.
+  bool keeps_sums(int64_t rows) const {
+    return 4 * kStrassenProducts * rows * (d_.k / 2) <= t_.l2_bytes / 4 * 3;
   }
 
   // Dimension `d` before the one that it follows; one more stands behind it.

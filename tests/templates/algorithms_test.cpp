@@ -86,6 +86,21 @@ std::vector<Case> products() {
   };
 }
 
+// Enough rows that cores share them out by default: tiles of all of them would take too many registers.
+std::vector<Case> products_of_many_rows() {
+  return {
+      {"strassen", "dense", [] { return plain_dag(128, 32, 64); }},
+      {"strassen", "dense_odd",
+       [] {
+         return dense_dag({1, 131, 64}, 32, true);
+       }},
+      {"strassen", "pointwise",
+       [] {
+         return pointwise_dag({1, 64, 13, 10}, 32, 1);
+       }},
+  };
+}
+
 class AlgorithmsTest : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
@@ -138,6 +153,20 @@ TEST_P(AlgorithmsTest, EveryKnobIsRight) {
   }
 }
 
+class BlocksOfRowsTest : public AlgorithmsTest {};
+
+TEST_P(BlocksOfRowsTest, AreRight) {
+  for (const char* name : {"x86-64-v3", "x86-64-v4", "aarch64"}) {
+    for (const int cores : {1, 2}) {
+      const std::string used = run(name, cores, {{std::string(kAlgorithmKnob), kStrassen}});
+      EXPECT_EQ(used, GetParam().family);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Products, BlocksOfRowsTest, ::testing::ValuesIn(products_of_many_rows()),
+                         [](const auto& i) { return i.param.name; });
+
 TEST_P(AlgorithmsTest, SmallProductsAreDirect) {
   for (const Accuracy a : {Accuracy::kDefault, Accuracy::kStrict}) {
     auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
@@ -174,6 +203,23 @@ TEST(Algorithms, LargeProductsTakeSevenOfEight) {
     EXPECT_EQ(chosen(pointwise_dag({1, 64, 56, 56}, 256, 1), cores), "conv");
     EXPECT_EQ(chosen(pointwise_dag({1, 256, 56, 56}, 64, 1), cores), "conv");
   }
+}
+
+// A core reads the sums that it made, except where that takes small or uneven blocks.
+TEST(Algorithms, CoresShareOutRowsOfSums) {
+  const auto along = [](const te::ComputeDag& dag) {
+    auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
+    target->cores = 2;
+    target->l2_bytes = 1 << 20;
+    const auto given = std::make_shared<const te::ComputeDag>(dag);
+    return choose(schedule::State(given, target)).plan.chosen.at("along");
+  };
+  EXPECT_EQ(along(plain_dag(512, 512, 512)), 2);
+  EXPECT_EQ(along(plain_dag(1024, 1024, 1024)), 2);
+  EXPECT_EQ(along(pointwise_dag({1, 512, 28, 28}, 256, 1)), 2);
+  EXPECT_EQ(along(pointwise_dag({1, 1024, 14, 14}, 256, 1)), 2);
+  EXPECT_EQ(along(pointwise_dag({1, 2048, 14, 14}, 256, 1)), 1);  // sums of 49 rows are too large
+  EXPECT_EQ(along(plain_dag(197, 768, 3072)), 1);                 // 99 rows make three blocks of 33
 }
 
 }  // namespace
