@@ -224,6 +224,13 @@ Layouts layouts_for(const LayoutRules& rules, const Options& options) {
   return options.offers.empty() ? options.layouts : choose_layouts(rules, options.offers);
 }
 
+// Weights that are computed at run time could not be stored in bfloat16.
+graph::OptimizeOptions passes_for(const Options& options) {
+  graph::OptimizeOptions out;
+  if (options.accuracy == templates::Accuracy::kFast) out.skip.emplace_back("scale_weights");
+  return out;
+}
+
 }  // namespace
 
 artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {
@@ -231,7 +238,7 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
     if (options.progress) options.progress(phase, 0, 0);
   };
   tell("optimize");
-  if (options.optimize) graph::optimize(g, {compiled_evaluator()});
+  if (options.optimize) graph::optimize(g, {compiled_evaluator()}, passes_for(options));
   graph::own_outputs(g);
   g.compact();
   tell("partition");

@@ -39,6 +39,7 @@ class Fuser {
     while (join_all(&Fuser::moves, false)) {
     }
     join_all(&Fuser::operands, false);
+    join_all(&Fuser::weights, false);
     for (size_t i = 0; i < groups_.size(); ++i) join_attention(static_cast<int>(i));
     return finish();
   }
@@ -162,6 +163,34 @@ class Fuser {
       }
     }
     return true;
+  }
+
+  // Weights of a convolution that are computed from constant ones.
+  bool weights(const Group& a, const Group& b, Kind) {
+    if (a.kind != Kind::kMap || b.kind != Kind::kHeavy || a.nodes.size() != 1) return false;
+    const Node* conv = only_conv(b);
+    const auto& inputs = g_.nodes[static_cast<size_t>(a.nodes[0])].inputs;
+    return conv != nullptr && conv->inputs[1] == a.outputs[0] &&
+           std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) {
+             return g_.value(v).constant() && g_.value(v).shape == shape(a);
+           });
+  }
+
+  // The only node of the group that is no map, if it is a convolution in two dimensions.
+  const Node* only_conv(const Group& a) const {
+    const Node* found = nullptr;
+    for (const NodeId at : a.nodes) {
+      const Node& n = g_.nodes[static_cast<size_t>(at)];
+      if (std::holds_alternative<Conv>(n.op)) {
+        if (found != nullptr || g_.value(n.outputs[0]).dtype != ir::kF32 ||
+            g_.value(n.inputs[1]).shape.size() != 4)
+          return nullptr;
+        found = &n;
+      } else if (classify(define(g_, n)) != Kind::kMap) {
+        return nullptr;
+      }
+    }
+    return found;
   }
 
   // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.

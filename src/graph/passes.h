@@ -44,6 +44,8 @@ void compose_moves(Graph& g, const PassContext& context);
 void delay_scales(Graph& g, const PassContext& context);
 // Projections of one tensor that feed attention become one product: x Wq, x Wk, x Wv -> slices of x [Wq Wk Wv].
 void merge_products(Graph& g, const PassContext& context);
+// conv(x * s[c], w) -> conv(x, w * s[c]) for pointwise convolutions with few weights.
+void scale_weights(Graph& g, const PassContext& context);
 // add(reshape(y), x) -> reshape(add(y, reshape(x))) behind matrix products, where only dimensions of one element differ.
 void sink_reshapes(Graph& g, const PassContext& context);
 // Equal nodes on equal inputs become one.

@@ -186,7 +186,8 @@ class Writer : private PlanWriter {
     if (narrow_) line("variant {} bfloat16", op_.name());
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : c_.chain.inlined) {
-      if (!buffered_ || p != c_.padding->op) line("compute_inline {}", p->name());
+      const bool stored = p == c_.scaled || (buffered_ && p == c_.padding->op);
+      if (!stored) line("compute_inline {}", p->name());
     }
   }
 
@@ -216,7 +217,14 @@ class Writer : private PlanWriter {
   }
 
   void store_weights() {
-    const std::string& w = c_.w.name();
+    store_weights_of(c_.w.name());
+    if (c_.scaled == nullptr) return;
+    store_weights_of(c_.weights.name());
+    const std::string lanes = now(c_.w.name()).axes.back().var.name();
+    line("split {} {} [$v]\nvectorize {} {}.1", c_.w.name(), lanes, c_.w.name(), lanes);
+  }
+
+  void store_weights_of(const std::string& w) {
     line("layout_split {} 0 [$ko, $kv]", w);
     std::vector<std::string> perm{"0", "2"};
     if (narrow_) {
@@ -235,6 +243,7 @@ class Writer : private PlanWriter {
   void store_outputs() {
     const std::vector<int64_t>& shape = op_.output.shape();
     std::vector<std::string> done{c_.x.name(), c_.w.name()};
+    if (c_.scaled != nullptr) done.push_back(c_.weights.name());
     for (const std::string& s : c_.like_output) {
       const auto it = edges().fixed.find(s);
       const auto block =
@@ -417,7 +426,7 @@ bool has_pairs(const Conv& c, const te::ComputeDag& dag) {
 }  // namespace
 
 std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges) {
-  const auto c = match_conv(initial.dag());
+  const auto c = match_conv(initial.dag(), true);
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
   return Writer(*c, initial, edges, false).run();

@@ -21,9 +21,25 @@ std::optional<int64_t> group_of(const ir::Expr& channel, const te::ComputeOp& op
   return std::nullopt;
 }
 
+// w, or the constant of its shape that it is computed from element by element.
+std::optional<te::Tensor> weights_of(const te::ComputeDag& dag, const te::Tensor& w) {
+  const te::ComputeOp* op = dag.producer(w);
+  if (op == nullptr) return w;
+  std::optional<te::Tensor> found;
+  if (!te::is_strictly_inlinable(*op)) return std::nullopt;
+  for (const te::Access& a : te::accesses(*op)) {
+    if (dag.producer(a.tensor) != nullptr) return std::nullopt;
+    for (const te::Input& in : dag.inputs) {
+      if (in.constant && in.tensor.same_as(a.tensor) && a.tensor.shape() == w.shape())
+        found = a.tensor;
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
-std::optional<Conv> match_conv(const te::ComputeDag& dag) {
+std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled) {
   Conv c;
   auto chain = find_chain(dag);
   if (!chain) return std::nullopt;
@@ -35,7 +51,10 @@ std::optional<Conv> match_conv(const te::ComputeDag& dag) {
   c.rank = op.axes.size() - 2;
   if (parts->x.indices.size() != op.axes.size() || parts->w.indices.size() != op.axes.size())
     return std::nullopt;
-  if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
+  c.scaled = dag.producer(parts->w.tensor);
+  const auto weights = weights_of(dag, parts->w.tensor);
+  if (!weights || (c.scaled != nullptr && !scaled)) return std::nullopt;
+  c.weights = *weights;
   const size_t k = 1;
   const size_t reduce = op.axes.size();
   if (plain_axis(parts->w.indices[0], op) != k || plain_axis(parts->w.indices[1], op) != reduce)

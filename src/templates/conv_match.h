@@ -13,6 +13,8 @@ namespace tenon::templates {
 struct Conv {
   Chain chain;
   te::Tensor x, w;
+  const te::ComputeOp* scaled = nullptr;  // computes w from constant weights, element by element
+  te::Tensor weights;                     // these; w itself where nothing is computed
   std::optional<Padding> padding;
   size_t rank = 0;         // spatial dimensions
   int64_t group = 0;       // output channels in a group; 0: all are in one
@@ -22,6 +24,7 @@ struct Conv {
 };
 
 // n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
-std::optional<Conv> match_conv(const te::ComputeDag& dag);
+// `scaled`: w may be computed from constant weights of its shape.
+std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled = false);
 
 }  // namespace tenon::templates

@@ -283,6 +283,19 @@ void add_typed(std::vector<Case>& all) {
   all.push_back({"", "bool", [] { return bool_dag(); }});
 }
 
+// A pointwise convolution whose weights are scaled per input channel, with a bias behind it.
+te::ComputeDag scaled_weights_dag() {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, 20, 9, 7});
+  const auto w = b.constant("W", ir::kF32, {24, 20, 1, 1});
+  const auto s = b.input("S", ir::kF32, {1, 20, 1, 1});
+  const auto bias = b.constant("B", ir::kF32, {24, 1, 1});
+  const auto ws = te::elementwise(b, "V", {w, s}, [](auto v) { return v[0] * v[1]; });
+  const auto y = te::conv(b, "Y", x, ws, {});
+  b.output(te::elementwise(b, "Z", {y, bias}, [](auto v) { return v[0] + v[1]; }));
+  return b.finish();
+}
+
 // softmax(q k / 3) v of `heads` products: `rows` queries, `columns` keys. `moved`: all three are parts of one tensor,
 // and the heads of the result stand behind its rows.
 te::ComputeDag attention_dag(int64_t heads, int64_t rows, int64_t columns, int64_t depth,
@@ -418,6 +431,7 @@ std::vector<Case> cases() {
       {"elementwise", "poses_odd", [=] { return poses_dag(5, 8, 3, 3); }},
       {"matmul", "scores", [=] { return scores_dag(9, 35, 24); }},
       {"matmul", "scores_odd", [=] { return scores_dag(7, 18, 13); }},
+      {"conv", "scaled_weights", [=] { return scaled_weights_dag(); }},
       {"attention", "attention", [=] { return attention_dag(2, 19, 33, 24, true, true); }},
       {"attention", "attention_odd", [=] { return attention_dag(3, 13, 17, 7, true, false); }},
       {"attention", "attention_inputs", [=] { return attention_dag(4, 9, 48, 16, false, true); }},

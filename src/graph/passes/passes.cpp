@@ -16,6 +16,7 @@ constexpr Pass kPasses[] = {
     {"delay_scales", "constant factors of a product's operand follow it", delay_scales},
     {"sink_reshapes", "maps behind a view of a product become its epilogue", sink_reshapes},
     {"simplify_moves_again", "after folding", simplify_moves},
+    {"scale_weights", "factors per channel in front of a pointwise convolution", scale_weights},
     {"merge_products", "projections of one tensor for attention are one product", merge_products},
     {"compose_moves", "moves behind each other become one", compose_moves},
 };
