@@ -87,6 +87,8 @@ class Printer {
   void binary(const Binary* n, int outer);
   void int_imm(const IntImm* n);
   void access(const Buffer& b, const std::vector<Expr>& indices);
+  void load(const Load* n);
+  void vector_reduce(const VectorReduce* n);
   void call(std::string_view name, std::initializer_list<Expr> args);
   void list(const std::vector<Expr>& args);
   void loop(const For* n);
@@ -163,6 +165,25 @@ void Printer::binary(const Binary* n, int outer) {
   }
 }
 
+void Printer::load(const Load* n) {
+  out_ += n->predicate.defined() ? "(" : "";
+  access(n->buffer, n->indices);
+  if (n->predicate.defined()) {
+    out_ += " if ";
+    expr(n->predicate);
+    out_ += ')';
+  }
+}
+
+void Printer::vector_reduce(const VectorReduce* n) {
+  const std::string name = fmt::format("reduce_{}", reduce_name(n->op));
+  if (n->dtype.is_vector()) {
+    call(name, {n->value, Expr(n->dtype.lanes)});
+  } else {
+    call(name, {n->value});
+  }
+}
+
 void Printer::expr(const Expr& e, int outer) {
   if (!e.defined()) {
     out_ += "undefined";
@@ -195,17 +216,9 @@ void Printer::expr(const Expr& e, int outer) {
       call("select", {n->condition, n->on_true, n->on_false});
       break;
     }
-    case ExprKind::kLoad: {
-      const auto* n = e.as<Load>();
-      out_ += n->predicate.defined() ? "(" : "";
-      access(n->buffer, n->indices);
-      if (n->predicate.defined()) {
-        out_ += " if ";
-        expr(n->predicate);
-        out_ += ')';
-      }
+    case ExprKind::kLoad:
+      load(e.as<Load>());
       break;
-    }
     case ExprKind::kCall: {
       const auto* n = e.as<Call>();
       out_ += to_string(n->fn);
@@ -219,20 +232,12 @@ void Printer::expr(const Expr& e, int outer) {
       call("ramp", {n->base, n->stride, Expr(n->dtype.lanes)});
       break;
     }
-    case ExprKind::kBroadcast: {
+    case ExprKind::kBroadcast:
       call("broadcast", {e.as<Broadcast>()->value, Expr(e.dtype().lanes)});
       break;
-    }
-    case ExprKind::kVectorReduce: {
-      const auto* n = e.as<VectorReduce>();
-      const std::string name = fmt::format("reduce_{}", reduce_name(n->op));
-      if (n->dtype.is_vector()) {
-        call(name, {n->value, Expr(n->dtype.lanes)});
-      } else {
-        call(name, {n->value});
-      }
+    case ExprKind::kVectorReduce:
+      vector_reduce(e.as<VectorReduce>());
       break;
-    }
   }
 }
 

@@ -169,6 +169,17 @@ Expr rebuild_unary(UnaryOp op, Expr a) {
 
 // `mutate` is a callable for both Expr and Stmt; F is a concrete type so that calls inline.
 template <class F>
+Expr descend_load(const Expr& e, const F& mutate) {
+  const auto* n = e.as<Load>();
+  auto indices = mutate_all(n->indices, mutate);
+  Expr p = n->predicate.defined() ? mutate(n->predicate) : Expr();
+  if (!indices && p.same_as(n->predicate)) {
+    return e;
+  }
+  return load(n->buffer, indices ? std::move(*indices) : n->indices, std::move(p));
+}
+
+template <class F>
 Expr descend_expr(const Expr& e, const F& mutate) {
   switch (e.kind()) {
     case ExprKind::kIntImm:
@@ -200,15 +211,8 @@ Expr descend_expr(const Expr& e, const F& mutate) {
       const bool same = c.same_as(n->condition) && t.same_as(n->on_true) && f.same_as(n->on_false);
       return same ? e : select(std::move(c), std::move(t), std::move(f));
     }
-    case ExprKind::kLoad: {
-      const auto* n = e.as<Load>();
-      auto indices = mutate_all(n->indices, mutate);
-      Expr p = n->predicate.defined() ? mutate(n->predicate) : Expr();
-      if (!indices && p.same_as(n->predicate)) {
-        return e;
-      }
-      return load(n->buffer, indices ? std::move(*indices) : n->indices, std::move(p));
-    }
+    case ExprKind::kLoad:
+      return descend_load(e, mutate);
     case ExprKind::kCall: {
       const auto* n = e.as<Call>();
       auto args = mutate_all(n->args, mutate);
