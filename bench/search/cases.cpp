@@ -59,12 +59,6 @@ te::ComputeDag dag_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::string> case_names() {
-  std::vector<std::string> out;
-  for (const Case& c : kCases) out.emplace_back(c.name);
-  return out;
-}
-
 task::Task make_case(const std::string& name, const target::Target& target, bool plain) {
   auto dag = std::make_shared<const te::ComputeDag>(dag_of(name));
   auto machine = std::make_shared<const target::Target>(target);

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "task/task.h"
 
 namespace tenon::search {
 
-std::vector<std::string> case_names();
 // A case by name, or a tensor expression by the name of its file (*.te). `plain`: edges are row-major, otherwise as the
 // template that fits would have them inside a network. Throws UserError.
 task::Task make_case(const std::string& name, const target::Target& target, bool plain);

@@ -55,16 +55,6 @@ bool is_heavy(const te::ComputeOp& op) { return op.is_reduction() && te::has_dat
 
 }  // namespace
 
-bool reads_aligned(const te::ComputeOp& op, const te::Tensor& t) {
-  bool ok = true;
-  const auto vars = vars_of(op.axes);
-  ir::visit(op.body, [&](const ir::Expr& e) {
-    const auto* l = e.as<ir::Load>();
-    if (l != nullptr && l->buffer.same_as(t)) ok = ok && aligned(*l, vars);
-  });
-  return ok;
-}
-
 Kind classify(const te::ComputeDag& dag) {
   if (dag.outputs.size() != 1) return Kind::kOther;
   bool reduces = false;

@@ -17,7 +17,4 @@ enum class Kind : uint8_t {
 
 Kind classify(const te::ComputeDag& dag);
 
-// Every read of `t` in `op` is at the op's own trailing axes, or at 0 where t has extent 1.
-bool reads_aligned(const te::ComputeOp& op, const te::Tensor& t);
-
 }  // namespace tenon::graph
