@@ -13,6 +13,7 @@ std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges
 std::optional<Plan> plan_tiled(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges);
+std::optional<Plan> plan_pair(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges);
 std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Edges& edges);

@@ -20,6 +20,7 @@ constexpr Template kTemplates[] = {
      plan_conv},
     {"tiled", "direct convolution whose result is stored in tiles of positions", plan_tiled},
     {"depthwise", "depthwise convolution, kernel held in registers", plan_depthwise},
+    {"pair", "depthwise convolution and the pointwise one behind it, by blocks of rows", plan_pair},
     {"conv_transpose", "transposed convolution, one nest per parity so that zeros fold away",
      plan_conv_transpose},
     {"matmul_bfloat16", "matrix multiplication in bfloat16, two products at a time",

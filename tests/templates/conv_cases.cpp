@@ -71,6 +71,23 @@ te::ComputeDag excited_dag() {
   return b.finish();
 }
 
+// Depthwise and pointwise convolution, each with ReLU; `residual` behind the second one.
+te::ComputeDag pair_dag(int64_t c, int64_t k, int64_t h, int64_t w, int64_t stride, bool residual) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, c, h, w});
+  const auto dw = b.constant("D", ir::kF32, {c, 1, 3, 3});
+  const auto pw = b.constant("W", ir::kF32, {k, c, 1, 1});
+  const auto y =
+      te::relu(b, "Y", te::conv(b, "S", x, dw, {{stride, stride}, {1, 1}, {1, 1}, {}, c}));
+  auto z = te::relu(b, "Z", te::conv(b, "P", y, pw, {}));
+  if (residual) {
+    const auto r = b.input("R", ir::kF32, z.shape());
+    z = te::elementwise(b, "O", {z, r}, [](auto v) { return v[0] + v[1]; });
+  }
+  b.output(z);
+  return b.finish();
+}
+
 // A pointwise convolution whose weights are scaled per input channel, with a bias behind it.
 te::ComputeDag scaled_weights_dag() {
   te::Builder b;
@@ -127,6 +144,9 @@ std::vector<Case> conv_cases() {
       {"contraction", "capsule", [] { return capsule_dag(); }},
       {"conv", "excited", [] { return excited_dag(); }},
       {"conv", "scaled_weights", [] { return scaled_weights_dag(); }},
+      {"pair", "pair", [=] { return pair_dag(32, 24, 11, 13, 1, true); }},
+      {"pair", "pair_s2", [=] { return pair_dag(16, 40, 12, 9, 2, false); }},
+      {"pair", "pair_residual", [=] { return pair_dag(24, 16, 17, 8, 1, true); }},
       conv("conv", "wide_image", {1, 8, 6, 67}, {20, 8, 3, 3}, same, true),
       conv("conv", "wide_image_s2", {2, 5, 7, 131}, {16, 5, 3, 3}, half, false),
       conv("conv", "long_sequence", {1, 8, 150}, {24, 8, 7}, {{1}, {3}, {3}, {}, 1}, true),

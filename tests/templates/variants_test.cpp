@@ -174,5 +174,25 @@ TEST(Variants, SumsInBfloat16UseTheInstruction) {
   EXPECT_NE(text.find("vdpbf16ps"), std::string::npos);
 }
 
+// Depthwise, then pointwise: all of the first one beforehand, or a block of rows where the second one reads them.
+TEST(Pairs, WhereTheFirstOneIsComputedIsAChoice) {
+  for (const int64_t height : {7, 12}) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {1, 16, height, 9});
+    const auto d = b.constant("D", ir::kF32, {16, 1, 3, 3});
+    const auto w = b.constant("W", ir::kF32, {24, 16, 1, 1});
+    const auto y = te::relu(b, "Y", te::conv(b, "S", x, d, {{1, 1}, {1, 1}, {1, 1}, {}, 16}));
+    b.output(te::relu(b, "Z", te::conv(b, "P", y, w, {})));
+    const te::ComputeDag dag = b.finish();
+    for (const int64_t at : {1, 2}) {
+      const Ran ran = run(dag, "x86-64-v3", {.given = {{"at", at}, {"rows", 4}}});
+      EXPECT_EQ(ran.choice.name, "pair");
+      EXPECT_EQ(ran.choice.plan.free.at("at"), 2);
+      EXPECT_EQ(ran.choice.plan.chosen.at("at"), at);
+      EXPECT_EQ(ran.choice.plan.text.find("compute_at Y Z") != std::string::npos, at == 2);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tenon::templates
