@@ -4,7 +4,8 @@
 // it. Padding is stored beside the image where the caller allows it. Otherwise taps on it are left out, which takes code
 // for the tiles at each side and corner; with large kernels, whose code would grow, a few padded rows of one vector of
 // channels at a time are copied into the first-level cache. Images that are plain on both sides stay so: vectors of
-// columns, and padded rows of one channel at a time in the first-level cache.
+// columns, whose taps on padding are left out, too, or, with large kernels or narrow images, padded rows of one channel
+// at a time in the first-level cache.
 #include <numeric>
 
 #include "templates/anchor.h"
@@ -16,6 +17,8 @@ namespace tenon::templates {
 namespace {
 
 constexpr int64_t kMaxGuardedTaps = 25;
+constexpr int64_t kFewTaps = 9;
+constexpr int64_t kCopied = 1, kGuarded = 2;  // what becomes of the padding of plain images
 
 struct Depthwise {
   Chain chain;
@@ -120,14 +123,15 @@ class Writer : private PlanWriter {
     for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
     if (v < 4 || x % v != 0 || taps > kMaxGuardedTaps) return std::nullopt;
     knobs() = {{"v", v}};
-    knobs()["rows"] = divisor(y, choice("rows", 8, 12));
+    const bool copies = d_.padding && choice("pad", padding_by_default(taps), 2) == kCopied;
+    const bool guards = d_.padding && !copies;
+    knobs()["rows"] = divisor(y, choice("rows", guards ? 4 : 8, 12));
     knobs()["tiles"] = divisor(y / knobs()["rows"], choice("tiles", 4, 16));
     const auto name = [&](size_t d) { return d_.chain.final->axes[d].var.name(); };
     const std::string n = name(0), k = name(1), row = name(2), column = name(3);
-    const bool pads = d_.padding.has_value();
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* i : d_.chain.inlined) {
-      if (!pads || i != d_.padding->op) line("compute_inline {}", i->name());
+      if (!copies || i != d_.padding->op) line("compute_inline {}", i->name());
     }
     store_fixed_inputs();
     line("split {} {} [$tiles, $rows]\nsplit {} {} [$v]", out_, row, out_, column);
@@ -136,7 +140,7 @@ class Writer : private PlanWriter {
     line("unroll {} {}.2\nvectorize {} {}.1", out_, row, out_, column);
     line("compute_at {} {} {}.0", acc_, out_, column);
     line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, k, out_, n, k);
-    if (pads) copy_padded_rows(row + ".0");
+    if (copies) copy_padded_rows(row + ".0");
     std::vector<std::string> order;
     for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
     order.push_back(op_.axes[2].var.name());
@@ -144,6 +148,14 @@ class Writer : private PlanWriter {
     for (const std::string& s : order) line("unroll {} {}", acc_, s);
     line("vectorize {} {}", acc_, op_.axes[3].var.name());
     return take();
+  }
+
+  // Copied rows are read many times: worth it where windows overlap much, if kernels are large or each vector of columns
+  // has padding on both sides.
+  int64_t padding_by_default(int64_t taps) {
+    const int64_t columns = op_.axes.back().extent;
+    const bool dense = d_.padding->op->output.shape().back() < 2 * columns;
+    return dense && (taps > kFewTaps || columns == knobs()["v"]) ? kCopied : kGuarded;
   }
 
   void copy_padded_rows(const std::string& at) {

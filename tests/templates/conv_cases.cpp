@@ -138,6 +138,13 @@ std::vector<Case> conv_cases() {
            {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, 16}, false),
       {"depthwise", "depthwise_wide", [] { return depthwise_dag(5, 16, 32, 1); }},
       {"depthwise", "depthwise_wide_s2", [] { return depthwise_dag(5, 15, 31, 2); }},
+      conv("depthwise", "depthwise_wide_5x5", {1, 5, 6, 32}, {5, 1, 5, 5},
+           {{1, 1}, {2, 2}, {2, 2}, {}, 5}, true),
+      conv("depthwise", "depthwise_wide_5x5_s2", {2, 3, 13, 31}, {3, 1, 5, 5},
+           {{2, 2}, {2, 2}, {2, 2}, {}, 3}, true),
+      // one row and one column, at the end
+      conv("depthwise", "depthwise_wide_uneven", {1, 3, 14, 32}, {3, 1, 3, 3},
+           {{2, 2}, {0, 0}, {1, 1}, {}, 3}, false),
       conv("conv", "pointwise_wide", {1, 24, 16, 9}, {16, 24, 1, 1}, {}, true),
       {"conv_transpose", "transposed", [] { return transpose_dag(16, 32, 4, 2, 4); }},
       {"conv_transpose", "transposed_odd", [] { return transpose_dag(6, 3, 5, 2, 3); }},

@@ -117,6 +117,33 @@ TEST_P(EdgesTest, AreStoredAsAsked) {
   }
 }
 
+// Padding of plain images is copied with the rows, or its taps are left out.
+TEST(PlainDepthwise, EveryWayOfPaddingIsRight) {
+  int64_t tried = 0;
+  for (const Case& c : cases()) {
+    if (c.name.rfind("depthwise_wide", 0) != 0) continue;
+    const auto dag = std::make_shared<const te::ComputeDag>(c.make());
+    Rng rng(1);
+    const auto inputs = fuzz::random_inputs(*dag, rng);
+    const auto expected = te::evaluate(*dag, inputs);
+    auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
+    const schedule::State initial(dag, target);
+    for (const int64_t padding : {1, 2}) {
+      for (const int64_t rows : {1, 3, 8}) {
+        Edges edges = edges_for(*dag, {"plain", 1, 1});
+        edges.given = {{"pad", padding}, {"rows", rows}};
+        const Choice choice = choose(initial, edges);
+        if (choice.name != "depthwise" || !choice.plan.free.contains("pad")) continue;
+        const auto state = schedule::replay(initial, choice.trace);
+        ASSERT_TRUE(state);
+        EXPECT_EQ(run_with_garbage(*state, inputs, expected), "") << c.name;
+        ++tried;
+      }
+    }
+  }
+  EXPECT_EQ(tried, 5 * 6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, EdgesTest, ::testing::ValuesIn(cases()),
                          [](const auto& i) { return i.param.name; });
 
