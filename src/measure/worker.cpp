@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,8 +16,7 @@
 #include <ctime>
 
 #include "support/check.h"
-
-extern char** environ;
+#include "support/process.h"
 
 namespace tenon::measure {
 namespace {
@@ -31,35 +29,6 @@ int open_memory(const char* name) {
   const int fd = memfd_create(name, MFD_CLOEXEC);
   if (fd < 0) throw UserError(fmt::format("cannot make shared memory: {}", strerror(errno)));
   return fd;
-}
-
-// Its own process group: an interrupt at the terminal is for the searching process alone.
-int spawn(pid_t& pid, const std::string& tool, const std::vector<std::string>& args,
-          const int (&fds)[3]) {
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, fds[0], STDERR_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, fds[1], kChannel);
-  posix_spawn_file_actions_adddup2(&actions, fds[2], kMemory);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, defaults;
-  sigemptyset(&none);
-  sigfillset(&defaults);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv = {const_cast<char*>(tool.c_str())};
-  for (const std::string& a : args) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  const int error = posix_spawn(&pid, tool.c_str(), &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return error;
 }
 
 }  // namespace
@@ -84,11 +53,13 @@ void Worker::start() {
   }
   TENON_CHECK(ftruncate(errors_, 0) == 0 && lseek(errors_, 0, SEEK_SET) == 0);
   constexpr int kAbove = 10;  // the numbers in the child, so that none overwrites another
-  const int fds[3] = {fcntl(errors_, F_DUPFD_CLOEXEC, kAbove),
-                      fcntl(pair[1], F_DUPFD_CLOEXEC, kAbove),
-                      fcntl(memory_, F_DUPFD_CLOEXEC, kAbove)};
-  const int error = spawn(pid_, tool_, args_, fds);
-  for (const int fd : fds) close(fd);
+  const Inherited fds[] = {{fcntl(errors_, F_DUPFD_CLOEXEC, kAbove), STDERR_FILENO},
+                           {fcntl(pair[1], F_DUPFD_CLOEXEC, kAbove), kChannel},
+                           {fcntl(memory_, F_DUPFD_CLOEXEC, kAbove), kMemory}};
+  std::vector<std::string> argv = {tool_};
+  argv.insert(argv.end(), args_.begin(), args_.end());
+  const int error = spawn_process(pid_, argv, fds);
+  for (const Inherited& fd : fds) close(fd.here);
   close(pair[1]);
   if (error != 0) {
     close(pair[0]);

@@ -53,12 +53,15 @@ class Sink {
   int fd_;
 };
 
-pid_t start(const std::vector<std::string>& argv, int out, int err) {
+}  // namespace
+
+int spawn_process(pid_t& pid, const std::vector<std::string>& argv,
+                  std::span<const Inherited> fds) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  for (const Inherited& fd : fds) posix_spawn_file_actions_adddup2(&actions, fd.here, fd.there);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none, defaults;
@@ -72,22 +75,21 @@ pid_t start(const std::vector<std::string>& argv, int out, int err) {
   std::vector<char*> args;
   for (const std::string& a : argv) args.push_back(const_cast<char*>(a.c_str()));
   args.push_back(nullptr);
-  pid_t pid = -1;
   const int error = posix_spawn(&pid, args[0], &actions, &attributes, args.data(), environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) throw UserError(fmt::format("cannot start {}: {}", argv[0], strerror(error)));
-  return pid;
+  return error;
 }
-
-}  // namespace
 
 ProcessResult run_process(const std::vector<std::string>& argv, double limit_s) {
   using Clock = std::chrono::steady_clock;
   TENON_CHECK(!argv.empty());
   const Sink out("tenon-out");
   const Sink err("tenon-err");
-  const pid_t pid = start(argv, out.fd(), err.fd());
+  pid_t pid = -1;
+  const Inherited fds[] = {{out.fd(), STDOUT_FILENO}, {err.fd(), STDERR_FILENO}};
+  if (const int error = spawn_process(pid, argv, fds); error != 0)
+    throw UserError(fmt::format("cannot start {}: {}", argv[0], strerror(error)));
   const auto end = Clock::now() + std::chrono::duration<double>(limit_s);
   ProcessResult r;
   int status = 0;

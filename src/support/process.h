@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs another program to its end, or to a deadline.
+// Starts other programs, or runs one to its end or to a deadline.
 #pragma once
 
+#include <sys/types.h>
+
+#include <span>
 #include <string>
 #include <vector>
 
 namespace tenon {
+
+// A descriptor of this process, and its number in the new one.
+struct Inherited {
+  int here = -1, there = -1;
+};
+
+// argv[0] is the path of the program. In a process group of its own: an interrupt at the terminal does not reach it.
+// Standard input and output are empty unless they are among `fds`. Returns 0, or the number of the error.
+int spawn_process(pid_t& pid, const std::vector<std::string>& argv, std::span<const Inherited> fds);
 
 struct ProcessResult {
   int status = 0;     // exit code; -1: killed by a signal
@@ -14,8 +26,7 @@ struct ProcessResult {
   std::string err;    // the end of what it wrote to standard error
 };
 
-// argv[0] is the path of the program. In a process group of its own: an interrupt at the terminal does not reach it,
-// and all of it ends with the deadline. Throws UserError if it cannot be started.
+// As above; all of its process group ends with the deadline. Throws UserError if it cannot be started.
 ProcessResult run_process(const std::vector<std::string>& argv, double limit_s);
 
 }  // namespace tenon
