@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/process.h"
+
+#include <gtest/gtest.h>
+
+#include "support/check.h"
+
+namespace tenon {
+namespace {
+
+ProcessResult shell(const std::string& script, double limit_s = 60) {
+  return run_process({"/bin/sh", "-c", script}, limit_s);
+}
+
+TEST(Process, KeepsWhatWasSaidAndHowItEnded) {
+  const ProcessResult r = shell("echo out; echo err >&2; exit 7");
+  EXPECT_EQ(r.status, 7);
+  EXPECT_EQ(r.out, "out\n");
+  EXPECT_EQ(r.err, "err\n");
+  EXPECT_FALSE(r.late);
+  EXPECT_EQ(shell("kill -9 $$").status, -1);
+}
+
+TEST(Process, ReadsNothingAndIsAGroupOfItsOwn) {
+  EXPECT_EQ(shell("cat").out, "");
+  EXPECT_EQ(shell("kill -0 -$$").status, 0);
+}
+
+TEST(Process, EndsAtTheDeadlineWithAllThatItStarted) {
+  const ProcessResult r = shell("echo begun; sleep 1000 & sleep 1000", 0.2);
+  EXPECT_TRUE(r.late);
+  EXPECT_EQ(r.status, -1);
+}
+
+TEST(Process, WhatCannotBeStartedIsTheUsersFault) {
+  EXPECT_THROW(run_process({"/no/such/program"}, 1), UserError);
+}
+
+}  // namespace
+}  // namespace tenon
