@@ -4,7 +4,8 @@
 // of the innermost one or two spatial dimensions. Padding of small images: the taps that fall on it are skipped, rows
 // by the bounds of the kernel loop, columns by unrolling, which takes a tile of one row. Padding of large ones is
 // stored as zeros beside the image where the caller allows it; otherwise the rows that a block of output rows needs
-// are copied into a padded buffer that stays in the second-level cache.
+// are copied into a padded buffer that stays in the second-level cache. That buffer has no padding in the dimensions
+// before the rows (the depth of a volume): the bounds of their kernel loops follow from the output's position.
 #include <numeric>
 
 #include "templates/algorithm_choice.h"
@@ -91,6 +92,8 @@ class Writer : private PlanWriter {
     const bool free = edges().borders && !edges().fixed.contains(c_.x.name());
     buffered_ = c_.padding && !skip_ && !free && !narrow_;
     if (buffered_) choose_row_blocks();
+    skip_outer_ = buffered_ && skips_outer_padding();
+    if (buffered_) copy_ = skip_outer_ ? c_.x.name() + ".read" : c_.padding->op->name();
     RegisterTile r = choose_tile(tileable, x_, skip_ ? 1 : y_, t_);
     if (skip_) r.yn = y_;
     // Positions that will be dealt out: as many tiles for each core.
@@ -139,17 +142,29 @@ class Writer : private PlanWriter {
     return 1;
   }
 
-  // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
-  bool skips_padding() const {
-    if (!c_.padding) return false;
+  // The share of taps of the spatial dimensions begin..end-1 that do not fall on padding.
+  double used_taps(size_t begin, size_t end) const {
     double used = 1;
-    for (size_t d = 0; d < c_.rank; ++d) {
+    for (size_t d = begin; d < end; ++d) {
       const int64_t out = op_.axes[2 + d].extent;
       const int64_t taps = op_.reduce_axes[1 + d].extent;
       const int64_t lost = c_.padding->before[2 + d] + c_.padding->after[2 + d];
       used *= 1.0 - static_cast<double>(std::min(lost, taps)) / static_cast<double>(out * taps);
     }
-    return used < 0.97 && op_.reduce_axes.back().extent <= 5 && x_ <= 64;
+    return used;
+  }
+
+  // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
+  bool skips_padding() const {
+    return c_.padding && used_taps(0, c_.rank) < 0.97 && op_.reduce_axes.back().extent <= 5 &&
+           x_ <= 64;
+  }
+
+  // Of the dimensions before the rows, where the copy may be stored with the padding of the others.
+  bool skips_outer_padding() const {
+    constexpr double kWorthIt = 0.02, kMostGrowth = 3;
+    return 1 - used_taps(0, cut_) > kWorthIt &&
+           in_blocks(with_borders(cut_), x_block_).growth() < kMostGrowth;
   }
 
   // Blocks of equal numbers of rows that keep all cores busy, whose input stays in the second-level cache, and that copy
@@ -185,29 +200,33 @@ class Writer : private PlanWriter {
   void prepare() {
     if (narrow_) line("variant {} bfloat16", op_.name());
     line("cache_write {} register", op_.name());
+    if (skip_outer_) line("cache_read {} [{}] local", c_.x.name(), c_.padding->op->name());
     for (const te::ComputeOp* p : c_.chain.inlined) {
-      const bool stored = p == c_.scaled || (buffered_ && p == c_.padding->op);
-      if (!stored) line("compute_inline {}", p->name());
+      const bool copied = buffered_ && !skip_outer_ && p == c_.padding->op;
+      if (p != c_.scaled && !copied) line("compute_inline {}", p->name());
     }
   }
 
-  void store_input() {
+  // The input with zeros beside it in the spatial dimensions from `first` on.
+  layout::Layout with_borders(size_t first) const {
     layout::Layout l(c_.x.shape());
+    for (size_t d = 2 + first; d < c_.x.rank(); ++d) {
+      const int64_t before = c_.padding->before[d], after = c_.padding->after[d];
+      if (before + after > 0) l = l.pad(static_cast<int64_t>(d), before, after);
+    }
+    return l;
+  }
+
+  void store_input() {
+    const layout::Layout plain(c_.x.shape());
     if (narrow_) {
-      const layout::Layout plain(now(narrowed()).output.shape());
-      store(narrowed(), in_blocks(plain, pair_block()));
+      store(narrowed(), in_blocks(layout::Layout(now(narrowed()).output.shape()), pair_block()));
     }
-    if (c_.padding && !skip_ && !buffered_ && !narrow_) {
-      for (size_t d = 2; d < c_.x.rank(); ++d) {
-        const int64_t before = c_.padding->before[d], after = c_.padding->after[d];
-        if (before + after > 0) l = l.pad(static_cast<int64_t>(d), before, after);
-      }
-    }
-    store(c_.x.name(), in_blocks(l, x_block_));
-    if (buffered_) {
-      store(c_.padding->op->name(),
-            in_blocks(layout::Layout(c_.padding->op->output.shape()), x_block_));
-    }
+    const bool borders = c_.padding && !skip_ && !buffered_ && !narrow_;
+    store(c_.x.name(), in_blocks(borders ? with_borders(0) : plain, x_block_));
+    if (!buffered_) return;
+    const layout::Layout padded(c_.padding->op->output.shape());
+    store(copy_, in_blocks(skip_outer_ ? with_borders(cut_) : padded, x_block_));
   }
 
   // Positions are one dimension where the kernel is one point.
@@ -357,15 +376,15 @@ class Writer : private PlanWriter {
 
   // The padded rows of one block.
   void copy_rows(const std::string& at) {
-    const std::string pad = c_.padding->op->name();
-    const std::string lanes = last_axis(*c_.padding->op, x_block_);
+    line("compute_at {} {} {}", copy_, out_, at);
+    if (refused()) return;
+    const std::string lanes = now(copy_).axes.back().var.name();
     const int64_t full = t_.lanes(c_.x.dtype().bytes());
-    line("compute_at {} {} {}", pad, out_, at);
     if (x_block_ > 1 && x_block_ <= full) {
-      line("vectorize {} {}", pad, lanes);
+      line("vectorize {} {}", copy_, lanes);
     } else if (full > 1) {
       knobs()["cv"] = full;
-      line("split {} {} [$cv]\nvectorize {} {}.1", pad, lanes, pad, lanes);
+      line("split {} {} [$cv]\nvectorize {} {}.1", copy_, lanes, copy_, lanes);
     }
   }
 
@@ -401,16 +420,17 @@ class Writer : private PlanWriter {
   const Conv& c_;
   const target::Target& t_;
   const te::ComputeOp& op_;
-  std::string out_, acc_;
+  std::string out_, acc_, copy_;       // the last: of padded rows
   int64_t x_ = 1, y_ = 1;              // positions that a register tile is cut from
   int64_t x_block_ = 1, y_block_ = 1;  // of channels
   int64_t per_block_ = 1;              // vectors in a block of output channels
   int64_t along_ = kPositions;         // what the cores share out
   size_t cut_ = 0;                     // the spatial dimension that is cut into blocks of rows
   bool split_c_ = false;
-  bool skip_ = false;      // taps on padding are left out
-  bool buffered_ = false;  // padded rows are copied
-  bool narrow_;            // products of bfloat16, two at a time
+  bool skip_ = false;        // taps on padding are left out
+  bool buffered_ = false;    // padded rows are copied
+  bool skip_outer_ = false;  // taps on padding are left out in the dimensions before the rows
+  bool narrow_;              // products of bfloat16, two at a time
 };
 
 // One group, constant weights, and pairs of channels.

@@ -159,6 +159,14 @@ std::vector<Case> conv_cases() {
       conv("conv", "long_sequence", {1, 8, 150}, {24, 8, 7}, {{1}, {3}, {3}, {}, 1}, true),
       conv("conv", "video_stem", {1, 3, 3, 10, 14}, {16, 3, 3, 7, 7},
            {{1, 2, 2}, {1, 3, 3}, {1, 3, 3}, {}, 1}, true),
+      // depths with one to three taps on padding, on one side and on the other
+      conv("conv", "video_stem_deep", {1, 2, 5, 13, 15}, {17, 2, 5, 7, 7},
+           {{2, 2, 2}, {3, 3, 3}, {2, 3, 2}, {}, 1}, true),
+      // the first and the last depth have no tap on the image
+      conv("conv", "video_stem_of_padding", {1, 2, 5, 19, 20}, {16, 2, 3, 7, 7},
+           {{1, 4, 4}, {3, 3, 3}, {3, 3, 3}, {}, 1}, false),
+      conv("conv", "video_stem_dilated", {1, 3, 5, 12, 13}, {16, 3, 3, 7, 7},
+           {{1, 3, 3}, {2, 3, 3}, {1, 3, 3}, {2, 1, 1}, 1}, true),
       conv("conv", "grouped_wide", {1, 16, 5, 66}, {32, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 4},
            true),
       conv("", "depthwise_7x7", {1, 18, 9, 11}, {18, 1, 7, 7}, {{1, 1}, {3, 3}, {3, 3}, {}, 18},
