@@ -9,13 +9,16 @@
 #include "ir/visit.h"
 #include "te/access.h"
 #include "te/attention.h"
+#include "te/row_operand.h"
 #include "te/splice.h"
 
 namespace tenon::graph {
 namespace {
 
-constexpr int64_t kLeastRows = 8;  // of scores that are not stored
-constexpr size_t kMostOps = 24;    // of a group: inlined chains are written out in full
+constexpr int64_t kLeastRows = 8;            // of what is not stored
+constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
+constexpr int64_t kMostRow = 64 << 10;       // bytes
+constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
 
 bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
 
@@ -41,6 +44,7 @@ class Fuser {
     join_all(&Fuser::operands, false);
     join_all(&Fuser::weights, false);
     for (size_t i = 0; i < groups_.size(); ++i) join_attention(static_cast<int>(i));
+    join_all(&Fuser::row_operands, false);
     return finish();
   }
 
@@ -91,6 +95,7 @@ class Fuser {
     if (!(this->*rule)(a, b, merged.kind) || (b.kind == Kind::kHeavy && !is_affine(dag)))
       return false;
     if (rule == &Fuser::operands && !keeps_columns(dag)) return false;
+    if (rule == &Fuser::row_operands && !is_row_operand(dag)) return false;
     const int to = keep_first ? first : second;
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = to;
     (keep_first ? b : a) = Group{};
@@ -152,6 +157,21 @@ class Fuser {
     });
     if (!product) return false;
     return only_moves(a);
+  }
+
+  // A layer norm that only a product reads.
+  bool row_operands(const Group& a, const Group& b, Kind) {
+    return (a.kind == Kind::kRows || a.kind == Kind::kReduce) && b.kind == Kind::kHeavy;
+  }
+
+  // Larger weights are shared out by columns, and every core would need all rows. A row must stay in a near cache.
+  static bool is_row_operand(const te::ComputeDag& dag) {
+    const auto found = te::find_row_operand(dag);
+    if (!found) return false;
+    const int64_t bytes = found->w.dtype().bytes();
+    const int64_t length = found->rows.back()->axes.back().extent;
+    return bytes * found->w.get()->elements() <= kMostWeights && bytes * length <= kMostRow &&
+           found->rows.back()->output.get()->elements() >= kLeastRows * length;
   }
 
   // Every element is one of what it reads; a slice at the beginning is such a map too.

@@ -40,19 +40,22 @@ bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
 
 }  // namespace
 
-std::optional<Chain> find_chain(const te::ComputeDag& dag) {
+std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::OpRef> apart) {
   Chain c;
+  const auto is_apart = [&](const te::OpRef& op) {
+    return std::find(apart.begin(), apart.end(), op) != apart.end();
+  };
   if (dag.outputs.size() != 1) return std::nullopt;
   c.final = dag.producer(dag.outputs[0]);
   for (const te::OpRef& op : dag.ops) {
-    if (!op->is_reduction()) continue;
+    if (!op->is_reduction() || is_apart(op)) continue;
     if (c.anchor != nullptr) return std::nullopt;
     c.anchor = op.get();
   }
   if (c.anchor == nullptr) return std::nullopt;
   std::vector<const te::ComputeOp*> after{c.anchor};
   for (const te::OpRef& op : dag.ops) {
-    if (op.get() == c.anchor) continue;
+    if (op.get() == c.anchor || is_apart(op)) continue;
     bool behind = false;
     for (const te::ComputeOp* a : after) {
       if (!reads(*op, a->output)) continue;

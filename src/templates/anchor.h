@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct Chain {
   std::vector<const te::ComputeOp*>
       inlined;  // every op but the final one; the anchor too, once cache_write made it a copy
 };
-std::optional<Chain> find_chain(const te::ComputeDag& dag);
+// `apart`: ops before the anchor that are left out, since they are computed on their own.
+std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::OpRef> apart = {});
 
 // Names of the final op and of the inputs that the ops after the anchor read element by element (a residual): all of
 // them are best stored alike.

@@ -2,7 +2,8 @@
 // Matrix multiplication, batched or not, either operand transposed or read through an affine map. The second operand is
 // stored in panels of nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage
 // otherwise. The register tile is a few rows times nb vectors; rows are the longest axis that the second operand does
-// not depend on.
+// not depend on. Work on rows in front of the first operand (a layer norm) is done for all rows beforehand, or for the
+// rows of a tile before the columns are walked through.
 #include <algorithm>
 
 #include "ir/visit.h"
@@ -10,15 +11,18 @@
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/rows.h"
 
 namespace tenon::templates {
 
 namespace {
 
-constexpr int64_t kMostVectors = 8;  // of columns in a tile
+constexpr int64_t kMostVectors = 8;               // of columns in a tile
+constexpr int64_t kBeforehand = 1, kByBlock = 2;  // where work on rows is done
 
 struct Matmul {
   Chain chain;
+  std::optional<Rows> rows;  // that the first operand is computed by
   te::Access x, w;
   bool constant = false;           // w is known at compile time
   size_t j_dim = 0;                // of w
@@ -51,7 +55,8 @@ void find_rows(const te::ComputeOp& op, Matmul& m) {
 // axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
 std::optional<Matmul> match(const te::ComputeDag& dag) {
   Matmul m;
-  auto chain = find_chain(dag);
+  if (const auto operand = te::find_row_operand(dag)) m.rows = rows_before(*operand);
+  auto chain = m.rows ? find_chain(dag, m.rows->ops) : find_chain(dag);
   if (!chain) return std::nullopt;
   m.chain = *chain;
   const te::ComputeOp& op = *m.chain.anchor;
@@ -105,7 +110,11 @@ class Writer : private PlanWriter {
     if (narrow_) line("variant {} bfloat16", op_.name());
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* p : m_.chain.inlined) line("compute_inline {}", p->name());
+    std::optional<RowsWriter> rows;
+    if (m_.rows) rows.emplace(static_cast<PlanWriter&>(*this), *m_.rows, "r");
+    if (rows) rows->inline_cheap();
     store_fixed_inputs();
+    if (rows) rows->cut_sums(at_ == kBeforehand);
     if (narrow_) {
       pack_pairs();
       loop_by_vectors(*this, op_.name() + ".h");
@@ -115,10 +124,24 @@ class Writer : private PlanWriter {
     line("layout_split {} {} [$jn, $jv]", acc_, op_.axes.size() - 1);
     tile_output();
     tile_sum();
+    if (rows && at_ == kByBlock) rows->place_at(out_, tile_loop_);
+    if (rows && at_ == kBeforehand) rows->place_alone();
     return take();
   }
 
  private:
+  // Tiles of rows that the cores share out have all weights read again for each: from the second-level cache or not
+  // at all.
+  int64_t choose_at() {
+    if (!m_.rows || narrow_) return kBeforehand;
+    int64_t tiles = knobs()["in"];
+    for (const size_t d : m_.shared) tiles *= op_.axes[d].extent;
+    const int64_t bytes =
+        op_.reduce_axes[0].extent * knobs()["jn"] * knobs()["jv"] * m_.w.tensor.dtype().bytes();
+    const bool pays = balance(tiles, t_.cores) >= 0.9 && 4 * bytes <= 3 * t_.l2_bytes;
+    return choice("at", pays ? kByBlock : kBeforehand, 2);
+  }
+
   void size_knobs() {
     const int64_t columns = op_.axes.back().extent;
     const int64_t rows = op_.axes[m_.row].extent;
@@ -136,6 +159,7 @@ class Writer : private PlanWriter {
                {"in", r.xn},
                {"jv", r.kb * v},
                {"jn", arith::ceil_div(kvecs, r.kb)}};
+    at_ = choose_at();
   }
 
   // Steps along k that are packed together: a transposed operand is contiguous there, and tiles of it are turned in
@@ -218,7 +242,7 @@ class Writer : private PlanWriter {
       add(d);
       pieces *= op_.axes[d].extent;
     }
-    const bool by_column = balance(pieces, t_.cores) >= 0.9;
+    const bool by_column = at_ == kBeforehand && balance(pieces, t_.cores) >= 0.9;
     const NamedLoop columns{j + ".0", knobs()["jn"]}, rows{i + ".0", knobs()["in"]};
     if (by_column) outer.push_back(columns);
     for (const size_t d : m_.shared) add(d);
@@ -233,9 +257,23 @@ class Writer : private PlanWriter {
     line("vectorize {} {}.2", out_, j);
     line("compute_at {} {} {}", acc_, out_, outer.back().name);
     outer.pop_back();
+    if (at_ == kByBlock) outer = {as_one(outer)};
     int64_t work = op_.reduce_axes[0].extent;
     for (const te::Axis& a : op_.axes) work *= a.extent;
     deal_out(*this, out_, outer, work / knobs()["v"]);
+  }
+
+  // What is attached inside must know the loop that the cores share out.
+  NamedLoop as_one(const std::vector<NamedLoop>& loops) {
+    std::vector<std::string> names;
+    int64_t extent = 1;
+    for (const NamedLoop& l : loops) {
+      names.push_back(l.name);
+      tile_loop_ += (tile_loop_.empty() ? "" : "@") + l.name;
+      extent *= l.extent;
+    }
+    if (names.size() > 1) line("fuse {} [{}]", out_, comma(names));
+    return {tile_loop_, extent};
   }
 
   // Whole panels, so that nothing is tested inside: what lies beyond the last column is not stored.
@@ -260,7 +298,9 @@ class Writer : private PlanWriter {
   const target::Target& t_;
   const te::ComputeOp& op_;
   std::string out_, acc_, i_, j_, k_;
-  bool narrow_;  // products of bfloat16, two at a time
+  std::string tile_loop_;     // over tiles of rows
+  int64_t at_ = kBeforehand;  // see Matmul::rows
+  bool narrow_;               // products of bfloat16, two at a time
 };
 
 // Constant weights, and pairs along k that lie side by side in the first operand.

@@ -6,6 +6,7 @@
 // linear stream per panel. Cores share out blocks of rows, each of which makes the sums of the first operand's quarters
 // that it reads itself, while they are in its own cache; where rows do not make even blocks of some size, the sums are
 // made once, and the cores share out panels, each reading what others wrote.
+// Work on rows in front (a layer norm) is done beforehand: a sum adds rows that lie far apart.
 #include "schedule/strassen.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "templates/families.h"
 #include "templates/loops.h"
 #include "templates/plan_writer.h"
+#include "templates/rows.h"
 
 namespace tenon::templates {
 namespace {
@@ -31,6 +33,7 @@ constexpr int64_t kRowsInBlock = 64;       // at most, where they share out rows
 
 struct Dense {
   Chain chain;
+  std::optional<Rows> rows;  // that the first operand is computed by
   schedule::Product product;
   te::Tensor x, w;
   bool blocked = false;  // N C/v positions v; otherwise columns are the last dimension
@@ -42,9 +45,10 @@ struct Dense {
 // variant itself checks the rest.
 std::optional<Dense> match(const schedule::State& initial) {
   const te::ComputeDag& dag = initial.dag();
-  auto chain = find_chain(dag);
-  if (!chain) return std::nullopt;
   Dense d;
+  if (const auto operand = te::find_row_operand(dag)) d.rows = rows_before(*operand);
+  auto chain = d.rows ? find_chain(dag, d.rows->ops) : find_chain(dag);
+  if (!chain) return std::nullopt;
   d.chain = *chain;
   const te::ComputeOp& op = *d.chain.anchor;
   const schedule::Variant step{{initial.find(op.name())}, Algorithm::kStrassen};
@@ -126,13 +130,18 @@ class Writer : private PlanWriter {
     }
     line("compute_inline {}.y", name_);
     if (&op_ != d_.chain.final) line("compute_inline {}", name_);
+    std::optional<RowsWriter> rows;
+    if (d_.rows) rows.emplace(static_cast<PlanWriter&>(*this), *d_.rows, "r");
+    if (rows) rows->inline_cheap();
     store_all();
     if (refused()) return std::nullopt;
+    if (rows) rows->cut_sums(true);
     const std::vector<NamedLoop> shared = tile_output();
     tile_products();
     tile_sums();
     if (along_ == kRows) line("compute_at {}.v {} {}", name_, out_, shared.back().name);
     deal_out(*this, out_, shared, INT32_MAX);
+    if (rows) rows->place_alone();
     return take();
   }
 
