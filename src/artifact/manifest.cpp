@@ -216,10 +216,13 @@ std::string lock_text(const Program& program) {
                        {"trace", k.trace}});
     }
   }
+  Json pairs = Json::array();
+  for (const auto& [name, joined] : program.pairs) pairs.push_back(name);
   return dump({{"schema", kLockSchema},
                {"name", program.name},
                {"tenon", TENON_VERSION},
                {"target", target_name(program.target)},
+               {"pairs", pairs},
                {"layouts", program.layouts},
                {"tasks", tasks}});
 }

@@ -57,6 +57,7 @@ struct Step {
   int32_t kernel = 0;
   std::vector<Param> params;       // inputs, then outputs, as the kernel takes them
   std::vector<std::string> nodes;  // names of the model's nodes that this step computes
+  std::string call = {};  // its name where something is decided about it; empty: a conversion
 };
 
 struct Weight {
@@ -71,6 +72,9 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;  // in the order of running
   std::vector<Weight> weights;
+  // Pointwise convolutions that are computed with the depthwise one in front of them, by the names of their calls, and the
+  // names that these have on their own. For the lock file.
+  std::map<std::string, std::string> pairs;
   // Of calls whose layouts were searched: name of the call, layouts of its edges as text. For the lock file.
   std::map<std::string, std::string> layouts;
   int64_t weights_bytes = 0;

@@ -187,6 +187,7 @@ artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, con
     const PlannedCall& call = plan.calls[c];
     const Scheduled& s = set.kernels[static_cast<size_t>(set.of_call[c])];
     artifact::Step step{set.of_call[c], {}, call.nodes};
+    if (call.call >= 0) step.call = p.calls[static_cast<size_t>(call.call)].name;
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       step.params.push_back(
           call.inputs[i] >= 0
@@ -218,7 +219,7 @@ Layouts layouts_for(const LayoutRules& rules, const Options& options) {
   if (!options.schedule) return {};
   if (options.row_major) {
     Layouts all;
-    for (const std::string& name : call_names(rules.g(), rules.p())) all[name] = "";
+    for (const graph::Call& c : rules.p().calls) all[c.name] = "";
     return all;
   }
   return options.offers.empty() ? options.layouts : choose_layouts(rules, options.offers);
@@ -242,7 +243,7 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
   graph::own_outputs(g);
   g.compact();
   tell("partition");
-  const graph::Partition p = graph::partition(g, {options.fuse});
+  const graph::Partition p = graph::partition(g, {options.fuse, options.pairs});
   tell("layouts");
   const LayoutRules rules(
       g, p, options.schedule ? std::make_shared<const target::Target>(options.target) : nullptr);
@@ -253,6 +254,9 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
   artifact::Program program = assemble(g, p, plan, std::move(kernels), options);
   program.name = identifier(name);
   program.layouts = layouts;
+  for (const graph::Call& c : p.calls) {
+    if (!c.joined.empty()) program.pairs[c.name] = c.joined;
+  }
   return program;
 }
 

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct Schedule {
 // By Kernel::task, as a lock file holds them.
 using Schedules = std::map<std::string, Schedule>;
 
+// Names of calls (graph::Call), pointwise convolutions that are computed with the depthwise one in front of them:
+// graph::PartitionOptions::pairs.
+using Pairs = std::set<std::string>;
+
 struct Options {
   target::Target target;
   bool optimize = true;  // false: the graph as it stands
@@ -32,7 +37,8 @@ struct Options {
   bool schedule =
       true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
   Schedules schedules;     // used where they have the task; templates otherwise
-  Layouts layouts;         // decided before, as a lock file holds them
+  Pairs pairs;             // decided before, as a lock file holds them; "*": all that can
+  Layouts layouts;         // likewise
   Offers offers;           // measured: layouts are chosen among these instead
   bool row_major = false;  // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h

@@ -34,11 +34,10 @@ class Chooser {
     std::vector<size_t> variable(options_.size());
     for (size_t i = 0; i < options_.size(); ++i) variable[i] = add(i);
     const MinSum::Values best = sum_.solve();
-    const std::vector<std::string> names = call_names(rules_.g(), rules_.p());
     Layouts out;
     for (size_t i = 0; i < options_.size(); ++i) {
       if (!options_[i].measured) continue;
-      out[names[i]] = task::edges_text(options_[i].offers[best[variable[i]]].edges);
+      out[rules_.p().calls[i].name] = task::edges_text(options_[i].offers[best[variable[i]]].edges);
     }
     return out;
   }

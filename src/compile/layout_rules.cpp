@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/layout_rules.h"
 
-#include <fmt/format.h>
-
 #include "schedule/state.h"
 
 namespace tenon::compile {
@@ -84,17 +82,6 @@ Layout LayoutRules::follow(ValueId leader, const Layout& l, ValueId out) const {
   if (g_.value(leader).shape == shape) return l;
   const auto b = block_of(l);
   return b && shape.size() >= 3 && shape[1] % *b == 0 ? blocked(shape, *b) : plain(out);
-}
-
-std::vector<std::string> call_names(const graph::Graph& g, const graph::Partition& p) {
-  std::map<std::string, int> uses;
-  for (const Call& c : p.calls) ++uses[g.value(c.outputs[0]).name];
-  std::vector<std::string> names;
-  for (size_t i = 0; i < p.calls.size(); ++i) {
-    const std::string& name = g.value(p.calls[i].outputs[0]).name;
-    names.push_back(name.empty() || uses[name] > 1 ? fmt::format("#{}", i) : name);
-  }
-  return names;
 }
 
 }  // namespace tenon::compile

@@ -51,7 +51,4 @@ class LayoutRules {
   std::vector<int> readers_;  // calls, by value
 };
 
-// What calls are named by where a plan is written down: their first output, or "#7" where that has no name of its own.
-std::vector<std::string> call_names(const graph::Graph& g, const graph::Partition& p);
-
 }  // namespace tenon::compile

@@ -32,25 +32,23 @@ class Planner {
   // By call; empty: not decided before.
   std::vector<Edges> edges_of(const Layouts& chosen) const {
     std::vector<Edges> out(p_.calls.size());
-    if (chosen.empty()) return out;
-    const std::vector<std::string> names = call_names(g_, p_);
-    for (size_t i = 0; i < names.size(); ++i) {
-      const auto it = chosen.find(names[i]);
-      if (it == chosen.end()) continue;
+    for (size_t i = 0; i < out.size(); ++i) {
       const Call& c = p_.calls[i];
+      const auto it = chosen.find(c.name);
+      if (it == chosen.end()) continue;
       out[i] = task::parse_edges(it->second, *p_.tasks[static_cast<size_t>(c.task)].dag);
-      check_views(c, out[i], names[i]);
+      check_views(c, out[i]);
     }
     return out;
   }
 
-  void check_views(const Call& c, const Edges& edges, const std::string& name) const {
+  void check_views(const Call& c, const Edges& edges) const {
     const te::ComputeDag& dag = *p_.tasks[static_cast<size_t>(c.task)].dag;
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
       const ValueId v = c.inputs[i];
       if (dag.inputs[i].constant || root(v) == v) continue;
       if (!layout::same_storage(edges.at(dag.inputs[i].tensor.name()), plain(v))) {
-        throw UserError("the layouts chosen for " + name + " do not fit this model",
+        throw UserError("the layouts chosen for " + c.name + " do not fit this model",
                         "they were made for another model or by another version");
       }
     }

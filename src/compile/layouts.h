@@ -42,7 +42,7 @@ struct LayoutPlan {
 // The copy of a tensor; every conversion is one under two layouts.
 te::ComputeDag conversion_dag(ir::DType t, const std::vector<int64_t>& shape);
 
-// How calls were decided to store their edges, by their names (call_names): task::edges_text of each. As lock files hold
+// How calls were decided to store their edges, by their names (graph::Call::name): task::edges_text of each. As lock files hold
 // them; those that are not there follow the rules.
 using Layouts = std::map<std::string, std::string>;
 

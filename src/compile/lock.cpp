@@ -37,6 +37,7 @@ Lock read_lock(const std::string& path) {
     }
     // Not there in files of earlier versions.
     if (lock.contains("layouts")) read.layouts = lock.at("layouts").get<Layouts>();
+    if (lock.contains("pairs")) read.pairs = lock.at("pairs").get<Pairs>();
   } catch (const nlohmann::json::exception& e) {
     throw UserError(file, 0, 0, std::string("this is no lock file: ") + e.what());
   }
@@ -46,6 +47,7 @@ Lock read_lock(const std::string& path) {
 void use_lock(Options& options, const std::string& path) {
   Lock lock = read_lock(path);
   options.schedules = std::move(lock.schedules);
+  options.pairs = std::move(lock.pairs);
   options.layouts = std::move(lock.layouts);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lock files: how a model stores its tensors, and the schedule of every task of it, as module artifact writes them.
+// Lock files: how a model is cut into tasks and stores its tensors, and the schedule of every task of it, as module
+// artifact writes them.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@ namespace tenon::compile {
 
 struct Lock {
   Schedules schedules;
+  Pairs pairs;
   Layouts layouts;
 };
 // A lock file, or a folder that holds one. Throws UserError.

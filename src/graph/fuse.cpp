@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph/fuse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "graph/define.h"
 #include "graph/group.h"
 #include "ir/visit.h"
+#include "support/check.h"
 #include "te/access.h"
 #include "te/attention.h"
 #include "te/row_operand.h"
@@ -19,12 +22,26 @@ constexpr int64_t kLeastRows = 8;            // of what is not stored
 constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
 constexpr int64_t kMostRow = 64 << 10;       // bytes
 constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
+constexpr int64_t kMostTaps = 25;  // of a depthwise convolution in a pair: they are unrolled
+constexpr int64_t kChannels = 8;   // in whole blocks of so many
+
+constexpr const char* kAll = "*";
+
+void name_groups(const Graph& g, const std::vector<Group*>& groups) {
+  std::map<std::string, int> uses;
+  for (const Group* group : groups) ++uses[g.value(group->outputs[0]).name];
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const std::string& name = g.value(groups[i]->outputs[0]).name;
+    groups[i]->name = name.empty() || uses[name] > 1 ? fmt::format("#{}", i) : name;
+  }
+}
 
 bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
 
 class Fuser {
  public:
-  explicit Fuser(const Graph& g) : g_(g), producers_(g.producers()), readers_(g.readers()) {
+  Fuser(const Graph& g, const std::set<std::string>& pairs)
+      : g_(g), asked_(pairs), producers_(g.producers()), readers_(g.readers()) {
     owner_.assign(g.nodes.size(), -1);
     for (size_t n = 0; n < g.nodes.size(); ++n) {
       if (is_view(g.nodes[n])) continue;
@@ -45,6 +62,10 @@ class Fuser {
     join_all(&Fuser::weights, false);
     for (size_t i = 0; i < groups_.size(); ++i) join_attention(static_cast<int>(i));
     join_all(&Fuser::row_operands, false);
+    std::vector<Group*> all;
+    for (const size_t i : in_order()) all.push_back(&groups_[i]);
+    name_groups(g_, all);
+    if (!asked_.empty()) join_pairs();
     return finish();
   }
 
@@ -88,6 +109,8 @@ class Fuser {
     merged.nodes.insert(merged.nodes.end(), b.nodes.begin(), b.nodes.end());
     std::sort(merged.nodes.begin(), merged.nodes.end());
     merged.outputs = b.outputs;
+    merged.name = b.name;
+    if (rule == &Fuser::pairs) merged.joined = a.name;
     if (!(this->*rule)(a, b, Kind::kOther)) return false;
     const te::ComputeDag dag = group_dag(g_, merged.nodes, merged.outputs).dag;
     if (dag.ops.size() > kMostOps) return false;
@@ -213,6 +236,45 @@ class Fuser {
     return found;
   }
 
+  // A depthwise convolution and the pointwise one that alone reads it, if it was asked for.
+  bool pairs(const Group& a, const Group& b, Kind) {
+    if (!asked_.contains(kAll) && !asked_.contains(b.name)) return false;
+    const Node* first = only_conv(a);
+    const Node* second = only_conv(b);
+    return first != nullptr && second != nullptr && is_depthwise(*first) && is_pointwise(*second) &&
+           second->inputs[0] == a.outputs[0] &&
+           readers_[static_cast<size_t>(a.outputs[0])].size() == 1;
+  }
+
+  void join_pairs() {
+    join_all(&Fuser::pairs, false);
+    for (const std::string& name : asked_) {
+      const bool joined = std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
+        return group.name == name && !group.joined.empty();
+      });
+      if (joined || name == kAll) continue;
+      throw UserError("the pair chosen for " + name + " does not fit this model",
+                      "it was chosen for another model or by another version");
+    }
+  }
+
+  bool is_depthwise(const Node& conv) const {
+    const Shape& x = g_.value(conv.inputs[0]).shape;
+    const Shape& w = g_.value(conv.inputs[1]).shape;
+    return g_.value(conv.inputs[1]).constant() && std::get<Conv>(conv.op).params.groups == x[1] &&
+           w[0] == x[1] && w[1] == 1 && w[2] * w[3] <= kMostTaps && x[1] % kChannels == 0;
+  }
+
+  bool is_pointwise(const Node& conv) const {
+    const Shape& w = g_.value(conv.inputs[1]).shape;
+    const te::ConvParams& p = std::get<Conv>(conv.op).params;
+    const auto all = [](const std::vector<int64_t>& v, int64_t of) {
+      return std::all_of(v.begin(), v.end(), [of](int64_t e) { return e == of; });
+    };
+    return g_.value(conv.inputs[1]).constant() && w[0] % kChannels == 0 && w[2] == 1 && w[3] == 1 &&
+           p.groups == 1 && all(p.stride, 1) && all(p.pad_before, 0) && all(p.pad_after, 0);
+  }
+
   // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.
   bool join_attention(int rows) {
     const Kind kind = groups_[static_cast<size_t>(rows)].kind;
@@ -289,15 +351,21 @@ class Fuser {
            a.place[a.row_axis()] != te::Attention::kNone && a.place.back() != te::Attention::kNone;
   }
 
+  std::vector<Group> finish() const {
+    std::vector<Group> out;
+    for (const size_t i : in_order()) out.push_back(groups_[i]);
+    return out;
+  }
+
   // Groups in an order in which they can run.
-  std::vector<Group> finish() {
-    std::vector<Group> order;
+  std::vector<size_t> in_order() const {
+    std::vector<size_t> order;
     std::vector<char> done(groups_.size(), 0);
     for (size_t i = 0; i < groups_.size(); ++i) place(i, done, order);
     return order;
   }
 
-  void place(size_t first, std::vector<char>& done, std::vector<Group>& order) {
+  void place(size_t first, std::vector<char>& done, std::vector<size_t>& order) const {
     std::vector<std::pair<size_t, bool>> stack{{first, false}};
     while (!stack.empty()) {
       const auto [at, ready] = stack.back();
@@ -305,7 +373,7 @@ class Fuser {
       if (done[at] != 0) continue;
       if (ready) {
         done[at] = 1;
-        if (!groups_[at].nodes.empty()) order.push_back(groups_[at]);
+        if (!groups_[at].nodes.empty()) order.push_back(at);
         continue;
       }
       stack.emplace_back(at, true);
@@ -330,6 +398,7 @@ class Fuser {
   }
 
   const Graph& g_;
+  const std::set<std::string>& asked_;  // pairs
   std::vector<NodeId> producers_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<Group> groups_;
@@ -338,7 +407,9 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Group> fuse(const Graph& g) { return Fuser(g).run(); }
+std::vector<Group> fuse(const Graph& g, const std::set<std::string>& pairs) {
+  return Fuser(g, pairs).run();
+}
 
 std::vector<Group> one_per_node(const Graph& g) {
   std::vector<Group> groups;
@@ -347,6 +418,9 @@ std::vector<Group> one_per_node(const Graph& g) {
     groups.push_back(
         {{static_cast<NodeId>(n)}, g.nodes[n].outputs, classify(define(g, g.nodes[n]))});
   }
+  std::vector<Group*> all;
+  for (Group& group : groups) all.push_back(&group);
+  name_groups(g, all);
   return groups;
 }
 

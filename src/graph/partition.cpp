@@ -49,14 +49,14 @@ Partition partition(const Graph& g, const PartitionOptions& options) {
   Partition p;
   p.view_of = views(g);
   std::unordered_map<std::string, int32_t> known;
-  for (const Group& group : options.fuse ? fuse(g) : one_per_node(g)) {
+  for (const Group& group : options.fuse ? fuse(g, options.pairs) : one_per_node(g)) {
     GroupDag made = group_dag(g, group.nodes, group.outputs);
     const te::ComputeDag dag = without_moves(std::move(made.dag), group.kind);
     const std::string key = key_of(dag);
     const auto [it, first] = known.emplace(key, static_cast<int32_t>(p.tasks.size()));
     if (first) p.tasks.push_back({std::make_shared<const te::ComputeDag>(dag), key, group.kind, 0});
     ++p.tasks[static_cast<size_t>(it->second)].calls;
-    Call call{it->second, std::move(made.inputs), group.outputs, {}};
+    Call call{it->second, std::move(made.inputs), group.outputs, {}, group.name, group.joined};
     for (const NodeId n : group.nodes) {
       for (const std::string& name : g.nodes[static_cast<size_t>(n)].nodes) {
         if (std::find(call.nodes.begin(), call.nodes.end(), name) == call.nodes.end())

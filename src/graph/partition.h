@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct Call {
   int32_t task = 0;
   std::vector<ValueId> inputs, outputs;  // as the dag has them
   std::vector<std::string> nodes;        // of the model
+  // What it is named by where something is decided about it: its first output, or "#7" where that has no name of its own.
+  // A pair has the name of its pointwise convolution, all others have the names that they have without pairs.
+  std::string name = {};
+  std::string joined = {};  // of a pair: the name that its depthwise convolution had
 };
 
 struct Partition {
@@ -37,6 +42,9 @@ struct Partition {
 
 struct PartitionOptions {
   bool fuse = true;  // false: a task per node, for debugging and as a reference
+  // Names of calls, pointwise convolutions, that become one task with the depthwise one in front of them; "*": all that
+  // can. A name of none that can is a UserError.
+  std::set<std::string> pairs = {};
 };
 
 std::string key_of(const te::ComputeDag& dag);  // Task::key

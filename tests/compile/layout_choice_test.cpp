@@ -152,7 +152,7 @@ double cheapest(const LayoutRules& rules, const Offers& offers, Layouts& chosen,
   if (it == offers.tasks.end()) return cheapest(rules, offers, chosen, call + 1);
   double best = std::numeric_limits<double>::infinity();
   for (const Offer& o : it->second) {
-    chosen[call_names(rules.g(), rules.p())[call]] = task::edges_text(o.edges);
+    chosen[c.name] = task::edges_text(o.edges);
     best = std::min(best, cheapest(rules, offers, chosen, call + 1));
   }
   return best;
