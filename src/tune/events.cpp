@@ -114,6 +114,36 @@ std::optional<std::vector<compile::Layouts>> layouts_of(const std::string& json,
   return out;
 }
 
+std::string pair_event(const PairTold& p) {
+  return dump({{"event", "pair"},
+               {"task", p.task},
+               {"label", p.label},
+               {"first", p.first},
+               {"second", p.second},
+               {"calls", p.calls},
+               {"s", number(p.seconds)},
+               {"apart_s", number(p.apart_s)},
+               {"taken", p.taken}});
+}
+
+std::string pairs_event(const std::vector<Model>& models,
+                        const std::vector<compile::Pairs>& chosen) {
+  Json of = Json::object();
+  for (size_t m = 0; m < models.size(); ++m) of[models[m].name] = chosen[m];
+  return dump({{"event", "pairs"}, {"models", of}});
+}
+
+std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
+                                                    const std::vector<Model>& models) {
+  const Json e = Json::parse(json);
+  if (e.at("event") != "pairs") return std::nullopt;
+  std::vector<compile::Pairs> out;
+  for (const Model& m : models) {
+    out.push_back(e.at("models").value(m.name, Json::array()).get<compile::Pairs>());
+  }
+  return out;
+}
+
 std::string default_event(const std::string& task, const task::Measurement& m) {
   return dump({{"event", "default"},
                {"task", task},

@@ -43,7 +43,21 @@ struct LayoutTold {
   int tried = 0;  // layouts of this operator so far
 };
 
+struct PairTold {
+  std::string task, label;          // of the pair
+  std::string first, second;        // the tasks that it would replace
+  size_t calls = 0;                 // in all models
+  double seconds = 0, apart_s = 0;  // of the pair, and of the two together
+  bool taken = false;
+};
+
 std::string run_event(const RunTold& r);
+std::string pair_event(const PairTold& p);
+// What was decided about pairs, by model. Read back when a run goes on.
+std::string pairs_event(const std::vector<Model>& models,
+                        const std::vector<compile::Pairs>& chosen);
+std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
+                                                    const std::vector<Model>& models);
 std::string layout_event(const LayoutTold& l);
 // What the joint stage decided, by model; empty where layouts stay as they were. Read back when a run goes on.
 std::string layouts_event(const std::vector<Model>& models,

@@ -21,14 +21,12 @@ void find_unknown(const artifact::Program& p, const compile::Offers& offers,
                   std::vector<TaskToTune>& unknown) {
   const auto target = std::make_shared<const target::Target>(p.target);
   for (const artifact::Kernel& k : p.kernels) {
-    task::Task t = task_of(k, target);
+    const task::Task t = task_of(k, target);
     if (!is_conversion(*t.dag) || offers.find(graph::key_of(*t.dag), t.edges) != nullptr) continue;
     if (std::any_of(unknown.begin(), unknown.end(),
                     [&](const TaskToTune& u) { return u.task.key == t.key; }))
       continue;
-    schedule::Trace trace =
-        schedule::parse_trace(k.trace, schedule::State(t.dag, t.target), "schedule of " + k.name);
-    unknown.push_back({std::move(t), std::move(trace), k.origin});
+    unknown.push_back(to_tune(k, target));
   }
 }
 

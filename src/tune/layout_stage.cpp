@@ -11,6 +11,7 @@
 #include "graph/partition.h"
 #include "support/check.h"
 #include "tune/events.h"
+#include "tune/task_times.h"
 
 namespace tenon::tune {
 namespace {
@@ -42,31 +43,21 @@ struct Operator {
 }  // namespace
 
 struct LayoutStage::Impl {
-  TunerOptions tuner;
   LayoutOptions options;
-  measure::Measurer& measurer;
-  db::Database* db;
-  std::string run;
   Tell tell;
+  TaskTimes times;
   Rng rng;
   std::vector<std::unique_ptr<Operator>> operators;
-  std::map<std::string, double> known;  // seconds by task
-  int64_t measured = 0;
   compile::Offers offers;
   search::LayoutProposerOptions proposing;  // one learner for all operators
 
   Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
-       const TunerOptions& t, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
-       std::string r, Tell f)
-      : tuner(t),
-        options(o),
-        measurer(m),
-        db(d),
-        run(std::move(r)),
+       const TunerOptions& tuner, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
+       const std::string& r, Tell f)
+      : options(o),
         tell(std::move(f)),
-        rng(t.seed) {
-    tuner.trials = options.trials;
-    tuner.round = std::max<int64_t>(1, options.trials / std::max<int64_t>(1, options.rounds));
+        times(tuner, o.trials, o.rounds, m, d, r, tell),
+        rng(tuner.seed) {
     proposing.seed = tuner.seed;
     std::error_code ignored;
     if (std::filesystem::exists(options.learned, ignored)) proposing.learned = options.learned;
@@ -105,30 +96,11 @@ struct LayoutStage::Impl {
     return {std::move(other), c.trace, fmt::format("template {}", c.name)};
   }
 
-  // Rounds of a layout are its own business, what went wrong is everybody's.
-  void tell_faults(const std::string& json) const {
-    for (const char* kind : {R"("event":"wrong")", R"("event":"fault")"}) {
-      if (json.find(kind) != std::string::npos) tell(json);
-    }
-  }
-
   // The best of its loops; infinity if none ran.
-  double tune_loops(const TaskToTune& t, const std::function<bool()>& stop) {
-    TaskTuner loops({t}, {{.weights = {1}}}, tuner, measurer, db, run,
-                    [this](const std::string& json) { tell_faults(json); });
-    while (!(stop && stop()) && loops.step(stop)) {
-    }
-    measured += loops.measured();
-    const double s = loops.results()[0].best_s;
-    return s > 0 ? s : kNever;
-  }
-
   double seconds_of(const TaskToTune& t, const std::function<bool()>& stop) {
-    const auto it = known.find(t.task.key);
-    if (it != known.end()) return it->second;
-    const double s = tune_loops(t, stop);
-    known[t.task.key] = s;
-    if (std::isfinite(s)) {
+    const bool first = !times.knows(t.task.key);
+    const double s = times.seconds_of(t, stop);
+    if (first && std::isfinite(s)) {
       offers.tasks[graph::key_of(*t.task.dag)].push_back({t.task.edges, s});
     }
     return s;
@@ -206,7 +178,7 @@ LayoutStage::~LayoutStage() = default;
 
 bool LayoutStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 const compile::Offers& LayoutStage::offers() const { return impl_->offers; }
-int64_t LayoutStage::measured() const { return impl_->measured; }
+int64_t LayoutStage::measured() const { return impl_->times.measured(); }
 void LayoutStage::keep_learned() const { impl_->keep_learned(); }
 
 }  // namespace tenon::tune

@@ -30,6 +30,13 @@ task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target>
   return t;
 }
 
+TaskToTune to_tune(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target) {
+  task::Task t = task_of(kernel, std::move(target));
+  schedule::Trace trace = schedule::parse_trace(kernel.trace, schedule::State(t.dag, t.target),
+                                                "schedule of " + kernel.name);
+  return {std::move(t), std::move(trace), kernel.origin};
+}
+
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
                               const std::string& origin) {
   return {schedule::to_text(trace, schedule::State(t.dag, t.target)), origin};

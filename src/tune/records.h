@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 #include "db/db.h"
 #include "task/task.h"
+#include "tune/tuner.h"
 
 namespace tenon::tune {
 
@@ -12,6 +13,9 @@ namespace tenon::tune {
 task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target);
 // The same of a row of the database. Throws UserError if its text is damaged or another task's.
 task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target);
+
+// The same with the kernel's schedule, to begin with.
+TaskToTune to_tune(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target);
 
 // A schedule as lock files and the compiler take it.
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,

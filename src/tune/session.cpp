@@ -26,6 +26,9 @@ constexpr double kMostDifference = 1e-2;  // of outputs; kernels are held to muc
 constexpr int64_t kLeastLayouts = 6;      // that the trials of the stage are dealt out to
 constexpr int64_t kLeastTrials = 8;       // of a layout, or its time says little
 constexpr double kLeastStageS = 20;
+constexpr int64_t kTasksOfPair = 3;  // the pair, and the two that it would replace
+constexpr int64_t kUsualPairs = 4;   // that the trials of their stage are dealt out to
+constexpr double kLeastPairsS = 8;
 constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
 
@@ -50,6 +53,13 @@ class TemporaryFolder {
   fs::path path_;
 };
 
+// What is decided about a model before its loops are tuned.
+struct Plan {
+  compile::Pairs pairs;
+  compile::Layouts layouts;
+  bool operator==(const Plan&) const = default;
+};
+
 bool matches(const std::string& glob, const task::Task& t) {
   return fnmatch(glob.c_str(), t.label.c_str(), 0) == 0 ||
          fnmatch(glob.c_str(), t.key.c_str(), 0) == 0;
@@ -70,7 +80,8 @@ struct Session::Impl {
   double spent_before = 0;
   double start = 0;
 
-  std::vector<compile::Layouts> layouts;  // per model: decided by the joint stage
+  std::vector<Plan> plans;  // per model: as the stages decided
+  bool pairs_decided = false, layouts_decided = false;
 
   std::vector<TaskToTune> tasks;  // those to tune
   std::vector<ModelSpec> specs;
@@ -78,7 +89,6 @@ struct Session::Impl {
   std::unique_ptr<TaskTuner> tuner;
   std::vector<std::map<std::string, std::string>> written;  // per model: schedules of its artifact
   double last_write = 0, write_cost = 0;
-  bool layouts_decided = false;
 
   Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, NetworkTimer& t,
        db::Database& d, Tell f)
@@ -89,8 +99,11 @@ struct Session::Impl {
         db(d),
         forward(std::move(f)),
         watch(options.tuner.clock ? options.tuner.clock : machine_clock()),
-        layouts(models.size(), options.compile.layouts),
+        plans(models.size(), first_plan()),
         written(models.size()) {}
+
+  Plan first_plan() const { return {options.compile.pairs, options.compile.layouts}; }
+  bool replanned(size_t m) const { return plans[m] != first_plan(); }
 
   double spent() const { return spent_before + watch.now() - start; }
 
@@ -103,11 +116,11 @@ struct Session::Impl {
 
   // ---- what there is to tune ---------------------------------------------------------------------------------
 
-  artifact::Program compiled(size_t m, const compile::Schedules& schedules,
-                             const compile::Layouts& stored,
+  artifact::Program compiled(size_t m, const compile::Schedules& schedules, const Plan& plan,
                              const compile::Offers& offers = {}) const {
     compile::Options o = options.compile;
-    o.layouts = stored;
+    o.pairs = plan.pairs;
+    o.layouts = plan.layouts;
     o.offers = offers;
     for (const auto& [key, s] : schedules) o.schedules[key] = s;
     artifact::Program p = compile::compile(*models[m].graph, models[m].name, o);
@@ -115,9 +128,7 @@ struct Session::Impl {
     return p;
   }
 
-  artifact::Program default_program(size_t m) const {
-    return compiled(m, {}, options.compile.layouts);
-  }
+  artifact::Program default_program(size_t m) const { return compiled(m, {}, first_plan()); }
 
   void find_tasks() {
     tasks.clear();
@@ -128,19 +139,16 @@ struct Session::Impl {
     std::vector<std::map<size_t, double>> calls(models.size());
     steps.resize(models.size());
     for (size_t m = 0; m < models.size(); ++m) {
-      const artifact::Program p = compiled(m, {}, layouts[m]);
+      const artifact::Program p = compiled(m, {}, plans[m]);
       for (const artifact::Step& s : p.steps) {
         const artifact::Kernel& k = p.kernels[static_cast<size_t>(s.kernel)];
         steps[m].push_back(k.task);
         const auto [it, first] = known.emplace(k.task, tasks.size());
         if (first) {
-          task::Task t = task_of(k, target);
-          if (!matches(options.tasks, t)) {
-            it->second = SIZE_MAX;
+          if (matches(options.tasks, task_of(k, target))) {
+            tasks.push_back(to_tune(k, target));
           } else {
-            schedule::Trace trace = schedule::parse_trace(k.trace, schedule::State(t.dag, t.target),
-                                                          "schedule of " + k.name);
-            tasks.push_back({std::move(t), std::move(trace), k.origin});
+            it->second = SIZE_MAX;
           }
         }
         if (it->second != SIZE_MAX) calls[m][it->second] += 1;
@@ -198,7 +206,7 @@ struct Session::Impl {
 
   void write(size_t m, const compile::Schedules& schedules) {
     const double before = watch.now();
-    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules, layouts[m])); });
+    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules, plans[m])); });
     written[m] = texts(schedules);
     last_write = watch.now();
     write_cost = last_write - before;
@@ -254,7 +262,7 @@ struct Session::Impl {
       });
     };
     once();
-    if (layouts[m] != options.compile.layouts || !s.times.error.empty()) return;
+    if (replanned(m) || !s.times.error.empty()) return;
     const auto before = chosen.size();
     for (const std::string& key : losers(m, s.times)) chosen.erase(key);
     if (chosen.size() == before) return;
@@ -262,9 +270,9 @@ struct Session::Impl {
     if (!chosen.empty()) once();
   }
 
-  // The best that records have for the layouts that were there at first.
-  compile::Schedules without_layouts(size_t m) {
-    layouts[m] = options.compile.layouts;
+  // The best that records have for the tasks that were there at first.
+  compile::Schedules without_plan(size_t m) {
+    plans[m] = first_plan();
     const artifact::Program p = default_program(m);
     steps[m].clear();
     compile::Schedules known =
@@ -285,24 +293,23 @@ struct Session::Impl {
         models[m].name, models[m].directory, {}, "default: nothing better was found", 0, 0};
     for (const double w : specs[m].weights) s.tasks += w > 0 ? 1 : 0;
     compile::Schedules chosen = schedules_of(m);
-    const auto relaid = [&] { return layouts[m] != options.compile.layouts; };
-    if ((chosen.empty() && !relaid()) || options.tuner.verify == Verify::kOff) return s;
+    if ((chosen.empty() && !replanned(m)) || options.tuner.verify == Verify::kOff) return s;
     const TemporaryFolder folder;
     const fs::path plain = folder / models[m].name;
     watch.time("write", [&] { write_to(plain, default_program(m)); });
     if (texts(chosen) != written[m]) write(m, chosen);
     compare(m, plain, s, chosen);
-    if (relaid() && !why_default(s.times).empty()) {
-      chosen = without_layouts(m);
+    if (replanned(m) && !why_default(s.times).empty()) {
+      chosen = without_plan(m);
       write(m, chosen);
       compare(m, plain, s, chosen);
     }
-    const std::string why =
-        chosen.empty() && !relaid() ? "no task gained inside the network" : why_default(s.times);
+    const std::string why = chosen.empty() && !replanned(m) ? "no task gained inside the network"
+                                                            : why_default(s.times);
     s.kept = why.empty() ? "tuned" : "default: " + why;
     s.tuned = why.empty() ? static_cast<int>(chosen.size()) : 0;
-    if (!why.empty() && (relaid() || !written[m].empty())) {
-      layouts[m] = options.compile.layouts;
+    if (!why.empty() && (replanned(m) || !written[m].empty())) {
+      plans[m] = first_plan();
       write(m, {});
     }
     tell(network_event(s));
@@ -323,12 +330,7 @@ struct Session::Impl {
       run = cut_off->id;
       const auto events = db.events(run);
       if (!events.empty()) spent_before = events.back().at_s;
-      for (const db::EventRow& e : events) {
-        if (auto chosen = layouts_of(e.json, models)) {
-          layouts = std::move(*chosen);
-          layouts_decided = true;
-        }
-      }
+      for (const db::EventRow& e : events) restore(e.json);
     } else {
       run = db.begin_run(options.command, model_names());
     }
@@ -336,6 +338,25 @@ struct Session::Impl {
     find_references();
     start_tuner();
     for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+  }
+
+  // Decisions that an earlier part of the run told.
+  void restore(const std::string& event) {
+    if (const auto pairs = pairs_of(event, models)) {
+      for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = (*pairs)[m];
+      pairs_decided = true;
+    }
+    if (const auto layouts = layouts_of(event, models)) {
+      take_layouts(*layouts);
+    }
+  }
+
+  // Empty: as they were.
+  void take_layouts(const std::vector<compile::Layouts>& chosen) {
+    layouts_decided = true;
+    for (size_t m = 0; m < models.size(); ++m) {
+      if (!chosen[m].empty()) plans[m].layouts = chosen[m];
+    }
   }
 
   void make_tuner() {
@@ -351,9 +372,18 @@ struct Session::Impl {
                     measurer.protocol(), tuner->measured(), spent_before}));
   }
 
-  // ---- layouts -----------------------------------------------------------------------------------------------
+  // After plans changed: the networks have other tasks.
+  void tune_anew() {
+    const std::vector<ModelSpec> before = specs;
+    find_tasks();
+    for (size_t m = 0; m < models.size(); ++m) specs[m].reference_s = before[m].reference_s;
+    start_tuner();
+    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+  }
 
-  // Trials of this run for tasks that are tuned no more: layouts that were not chosen.
+  // ---- pairs and layouts -------------------------------------------------------------------------------------
+
+  // Trials of this run for tasks that are tuned no more: pairs and layouts that were not chosen.
   int64_t spent_elsewhere() const {
     int64_t n = 0;
     for (const db::Group& g : db.groups({"", "", "", run})) {
@@ -364,21 +394,95 @@ struct Session::Impl {
     return n;
   }
 
+  // Stages before the loops are for whole networks, whose artifacts are made.
+  bool has_stages() const {
+    return options.tasks == "*" && options.tuner.verify != Verify::kOff &&
+           !options.tuner.make_space;
+  }
+
+  // What a stage may take: of the seconds that are left, and of all trials.
+  struct Share {
+    double seconds, trials;
+  };
+  Share share_of(double share) const {
+    const auto trials = static_cast<double>(options.tuner.trials);
+    return {share * (rounds_end() - spent()), trials > 0 ? share * trials : INFINITY};
+  }
+
+  // Steps of a stage until its share is used up.
+  template <class Stage>
+  void run_stage(Stage& stage, double share, const std::function<bool()>& stop) {
+    const Share given = share_of(share);
+    const double end = spent() + given.seconds;
+    const auto halt = [&] {
+      return (stop && stop()) || spent() >= end ||
+             static_cast<double>(stage.measured()) >= given.trials;
+    };
+    while (!halt() && stage.step(halt)) {
+    }
+  }
+
+  // Of each task: fewer where trials are few, so that some pairs fit into the stage's share.
+  int64_t pair_trials() const {
+    const double each = share_of(options.pairs.share).trials / (kTasksOfPair * kUsualPairs);
+    const double most = static_cast<double>(options.pairs.trials);
+    return static_cast<int64_t>(std::clamp(each, static_cast<double>(kLeastTrials), most));
+  }
+
+  // One pair must fit into the stage's share. What a lock file decided stays.
+  bool searches_pairs() const {
+    const Share given = share_of(options.pairs.share);
+    if (given.seconds < kLeastPairsS || given.trials < kTasksOfPair * kLeastTrials) return false;
+    const compile::Options& c = options.compile;
+    return options.pairs.on && !pairs_decided && !layouts_decided && has_stages() && c.fuse &&
+           !c.row_major && c.pairs.empty() &&
+           std::any_of(models.begin(), models.end(),
+                       [](const Model& m) { return may_have_pairs(*m.graph); });
+  }
+
+  std::vector<PairPrograms> pair_programs() const {
+    std::vector<PairPrograms> out(models.size());
+    for (size_t m = 0; m < models.size(); ++m) {
+      if (!may_have_pairs(*models[m].graph)) continue;
+      out[m] = {default_program(m), compiled(m, {}, {{"*"}, options.compile.layouts})};
+    }
+    return out;
+  }
+
+  void search_pairs(const std::function<bool()>& stop) {
+    PairOptions o = options.pairs;
+    o.trials = pair_trials();
+    PairStage stage(pair_programs(), options.tuner, o, measurer, &db, run,
+                    [this](const std::string& json) { tell(json); });
+    if (stage.pairs() == 0) return;
+    run_stage(stage, o.share, stop);
+    if (!(stop && stop())) decide_pairs(stage.chosen());
+  }
+
+  void decide_pairs(const std::vector<compile::Pairs>& chosen) {
+    pairs_decided = true;
+    tell(pairs_event(models, chosen));
+    for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
+    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
+      make_tuner();  // fewer trials are left
+    } else {
+      tune_anew();
+    }
+  }
+
   // Of every layout's loops: fewer where trials are few, so that several layouts fit into the stage's share.
   int64_t layout_trials() const {
     const LayoutOptions& o = options.layouts;
     if (options.tuner.trials <= 0) return o.trials;
-    const double all = o.share * static_cast<double>(options.tuner.trials);
-    return std::min(o.trials, static_cast<int64_t>(all) / kLeastLayouts);
+    return std::min(o.trials, static_cast<int64_t>(share_of(o.share).trials) / kLeastLayouts);
   }
 
   // A few layouts must fit into the stage's share, or loops alone are the better use of it.
   bool searches_layouts() const {
     const LayoutOptions& o = options.layouts;
     if (layout_trials() < kLeastTrials) return false;
-    if (o.share * (rounds_end() - spent()) < kLeastStageS) return false;
-    return o.on() && !layouts_decided && options.tasks == "*" &&
-           options.tuner.verify != Verify::kOff && !options.tuner.make_space;
+    if (share_of(o.share).seconds < kLeastStageS) return false;
+    return o.on() && !layouts_decided && has_stages();
   }
 
   void search_layouts(const std::function<bool()>& stop) {
@@ -387,14 +491,7 @@ struct Session::Impl {
     o.trials = layout_trials();
     LayoutStage stage(tasks, specs, options.tuner, o, measurer, &db, run,
                       [this](const std::string& json) { tell(json); });
-    const double end = spent() + o.share * (rounds_end() - spent());
-    const double most =
-        options.tuner.trials > 0 ? o.share * static_cast<double>(options.tuner.trials) : INFINITY;
-    const auto halt = [&] {
-      return (stop && stop()) || spent() >= end || static_cast<double>(stage.measured()) >= most;
-    };
-    while (!halt() && stage.step(halt)) {
-    }
+    run_stage(stage, o.share, stop);
     stage.keep_learned();
     if (!(stop && stop())) decide(stage.offers(), stop);
   }
@@ -402,24 +499,19 @@ struct Session::Impl {
   void decide(const compile::Offers& offers, const std::function<bool()>& stop) {
     std::vector<CompileOffered> compile;
     for (size_t m = 0; m < models.size(); ++m) {
-      compile.push_back([this, m](const compile::Offers& o) { return compiled(m, {}, {}, o); });
+      compile.push_back([this, m](const compile::Offers& o) {
+        return compiled(m, {}, {plans[m].pairs, {}}, o);
+      });
     }
     const std::vector<compile::Layouts> chosen =
         decide_layouts(offers, compile, options.tuner, measurer, &db, run, stop);
-    layouts_decided = true;
     tell(layouts_event(models, chosen));
+    take_layouts(chosen);
     if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
       make_tuner();  // fewer trials are left
       return;
     }
-    for (size_t m = 0; m < models.size(); ++m) {
-      if (!chosen[m].empty()) layouts[m] = chosen[m];
-    }
-    const std::vector<ModelSpec> before = specs;
-    find_tasks();
-    for (size_t m = 0; m < models.size(); ++m) specs[m].reference_s = before[m].reference_s;
-    start_tuner();
-    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+    tune_anew();
   }
 
   double rounds_end() const {
@@ -430,6 +522,7 @@ struct Session::Impl {
 
   // Why the rounds ended.
   std::string rounds(const std::function<bool()>& stop) {
+    if (searches_pairs()) search_pairs(stop);
     if (searches_layouts()) search_layouts(stop);
     const double end = rounds_end();
     const auto halt = [&] { return (stop && stop()) || spent() >= end; };

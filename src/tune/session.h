@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From models to tuned artifacts: default artifacts first, then layouts and loops together, then loops alone within a
-// budget, artifacts renewed on the way, and at the end a comparison of whole networks in which a task that does not gain keeps its default.
+// From models to tuned artifacts: default artifacts first, then which convolutions are computed in pairs, then layouts and
+// loops together, then loops alone within a budget, artifacts renewed on the way, and at the end a comparison of whole
+// networks in which a task that does not gain keeps its default.
 //
 //   Session s(models, options, measurer, db, tell);
 //   Summary sum = s.run(stop);   // at every moment the best verified artifact lies in each model's directory
@@ -16,6 +17,7 @@
 #include "compile/compile.h"
 #include "tune/layout_stage.h"
 #include "tune/network.h"
+#include "tune/pair_stage.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -33,7 +35,8 @@ struct SessionOptions {
   compile::Options compile;  // target, fuse, threads, and schedules to begin with
   artifact::Outputs outputs;
   TunerOptions tuner;
-  LayoutOptions layouts;    // searched only where all tasks are tuned
+  PairOptions pairs;        // searched only where all tasks are tuned
+  LayoutOptions layouts;    // likewise
   double budget_s = 0;      // 0: until trials or tasks run out
   std::string tasks = "*";  // glob over labels and keys: others keep their defaults
   std::string command;      // what makes two runs the same: model hashes and options
