@@ -71,6 +71,7 @@ class Reader {
         {"round", &Reader::round}, {"best", &Reader::best},     {"wrong", &Reader::wrong},
         {"fault", &Reader::fault}, {"finals", &Reader::finals}, {"network", &Reader::network},
         {"end", &Reader::end},     {"layout", &Reader::layout}, {"layouts", &Reader::layouts},
+        {"pair", &Reader::pair},   {"pairs", &Reader::pairs},
     };
     const std::string name = text(j, "event");
     just_decided_ &= name == "run";
@@ -115,7 +116,7 @@ class Reader {
     part_.clear();
   }
 
-  // Told at each start, and again when other layouts were chosen: the network then has other tasks.
+  // Told at each start, and again when pairs or layouts were chosen: the network then has other tasks.
   void run(const Json& j) {
     RunStory& r = story();
     if (!std::exchange(just_decided_, false)) {
@@ -247,6 +248,33 @@ class Reader {
     }
   }
 
+  // A run that went on in the middle tells it again.
+  void pair(const Json& j) {
+    auto& all = story().pairs;
+    std::erase_if(all, [&](const PairTry& p) { return p.task == text(j, "task"); });
+    PairTry p;
+    p.task = text(j, "task");
+    p.label = text(j, "label");
+    p.calls = integer(j, "calls");
+    p.s = time_of(j, "s");
+    p.apart_s = time_of(j, "apart_s");
+    p.taken = j.value("taken", Json()) == true;
+    all.push_back(std::move(p));
+  }
+
+  void pairs(const Json& j) {
+    just_decided_ = true;
+    const Json models = object(j, "models");
+    for (const auto& [name, calls] : models.items()) {
+      auto& chosen = model(name).pairs;
+      chosen.clear();
+      if (!calls.is_array()) continue;
+      for (const Json& call : calls) {
+        if (call.is_string()) chosen.push_back(call.get<std::string>());
+      }
+    }
+  }
+
   void layout(const Json& j) {
     const std::string key = text(j, "task");
     auto& all = story().layouts;
@@ -306,7 +334,7 @@ class Reader {
 
   Told told_;
   double at_s_ = 0;
-  bool just_decided_ = false;  // the last event chose layouts
+  bool just_decided_ = false;  // the last event chose pairs or layouts
   std::map<std::string, double> part_;
 };
 

@@ -137,7 +137,7 @@ std::string to_html(const RunStory& run) {
                                     : "Longest in the network first. The bar is what all calls of "
                                       "a task take now, its muted end what tuning saved.",
                   task_table(run)) +
-          layouts_section(run) + thinking(run) +
+          pairs_section(run) + layouts_section(run) + thinking(run) +
           section("failures", "Failures",
                   run.failures.empty() ? "" : "By kind, with the first of each.",
                   failure_table(run)) +

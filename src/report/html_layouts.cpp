@@ -71,6 +71,21 @@ std::string pictures(const RunStory& run) {
 
 }  // namespace
 
+std::string pairs_section(const RunStory& run) {
+  if (run.pairs.empty()) return "";
+  std::string rows;
+  for (const PairTry& p : run.pairs) {
+    rows += fmt::format("<tr><th scope=\"row\">{}{}</th><td>{}</td><td>{}</td><td>{}</td></tr>",
+                        escape_html(p.label), p.taken ? " <mark>taken</mark>" : "", p.calls,
+                        time_or_dash(p.s), time_or_dash(p.apart_s));
+  }
+  return section("pairs", "Pairs", escape_html(pairs_text(run)),
+                 "<table class=\"tries\"><thead><tr><th scope=\"col\">pair</th><th "
+                 "scope=\"col\">calls</th><th scope=\"col\">one task</th><th "
+                 "scope=\"col\">two</th></tr></thead><tbody>" +
+                     rows + "</tbody></table>");
+}
+
 std::string layouts_section(const RunStory& run) {
   std::string body;
   for (size_t i = 0; i < run.layouts.size(); ++i) {

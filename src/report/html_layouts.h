@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the page that is about layouts: which were tried for each operator, what the networks took, and pictures.
+// The parts of the page that are about what is decided before loops are tuned: pairs of convolutions, and layouts: which
+// were tried for each operator, what the networks took, and pictures.
 #pragma once
 
 #include <string>
@@ -8,6 +9,8 @@
 
 namespace tenon::report {
 
+// A section; empty if no pair was tried.
+std::string pairs_section(const RunStory& run);
 // A section; empty if layouts were neither searched nor is there a picture.
 std::string layouts_section(const RunStory& run);
 

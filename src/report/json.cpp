@@ -66,6 +66,7 @@ Json model(const RunStory& run, const ModelStory& m) {
           {"best_estimate_s", number(m.best_estimate_s())},
           {"curve", points(m.estimate)},
           {"network", network(m.network)},
+          {"pairs", m.pairs},
           {"layouts", m.layouts},
           {"picture", m.picture ? network_json(*m.picture) : Json(nullptr)}};
 }
@@ -111,17 +112,22 @@ Json lists(const RunStory& run) {
                        {"k", p.k},
                        {"samples", p.samples}});
   }
+  Json pairs = Json::array();
+  for (const PairTry& p : run.pairs) {
+    pairs.push_back({{"task", p.task},
+                     {"label", p.label},
+                     {"calls", p.calls},
+                     {"s", number(p.s)},
+                     {"apart_s", number(p.apart_s)},
+                     {"taken", p.taken}});
+  }
   Json layouts = Json::array();
   for (const LayoutSearch& o : run.layouts) layouts.push_back(layout_search(run, o));
   Json seconds = Json::object();
   for (const auto& [name, s] : wall_time(run)) seconds[name] = s;
-  return {{"models", models},
-          {"tasks", tasks},
-          {"failures", failures},
-          {"ranking", ranking},
-          {"layouts_decided", run.layouts_decided},
-          {"layouts", layouts},
-          {"seconds", seconds}};
+  return {{"models", models},   {"tasks", tasks},    {"failures", failures},
+          {"ranking", ranking}, {"pairs", pairs},    {"layouts_decided", run.layouts_decided},
+          {"layouts", layouts}, {"seconds", seconds}};
 }
 
 }  // namespace

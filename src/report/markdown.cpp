@@ -102,6 +102,19 @@ std::string wall_rows(const RunStory& run) {
   return out.empty() ? "" : "## Where the time went\n\n" + out + "\n";
 }
 
+std::string pair_rows(const RunStory& run) {
+  if (run.pairs.empty()) return "";
+  std::string out = fmt::format(
+      "## Pairs\n\n{}\n\n| pair | calls | one task | two | taken |\n"
+      "|---|--:|--:|--:|---|\n",
+      escape_markdown(pairs_text(run)));
+  for (const PairTry& p : run.pairs) {
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", escape_markdown(p.label), p.calls,
+                       time_or_dash(p.s), time_or_dash(p.apart_s), p.taken ? "yes" : "no");
+  }
+  return out + "\n";
+}
+
 std::string layout_rows(const RunStory& run) {
   std::string out;
   for (const LayoutSearch& o : run.layouts) {
@@ -142,9 +155,9 @@ std::string winners(const RunStory& run) {
 }  // namespace
 
 std::string to_markdown(const RunStory& run) {
-  return head(run) + "## Tasks\n\n" + task_rows(run) + layout_rows(run) + "## Failures\n\n" +
-         failure_rows(run) + "## Ranking quality\n\n" + ranking_rows(run) + wall_rows(run) +
-         winners(run);
+  return head(run) + "## Tasks\n\n" + task_rows(run) + pair_rows(run) + layout_rows(run) +
+         "## Failures\n\n" + failure_rows(run) + "## Ranking quality\n\n" + ranking_rows(run) +
+         wall_rows(run) + winners(run);
 }
 
 }  // namespace tenon::report

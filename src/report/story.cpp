@@ -52,7 +52,7 @@ class Records {
     int64_t failed = 0;
     for (const TaskStory& t : story_.tasks) failed += t.failed;
     story_.failed = std::max(story_.failed, failed);
-    drop_other_layouts();
+    drop_others();
     sort_tasks();
     return std::move(story_);
   }
@@ -83,9 +83,9 @@ class Records {
     read_schedules(t, notes);
   }
 
-  // Operators under layouts that the networks did not take were measured too, but are no part of them.
-  void drop_other_layouts() {
-    if (story_.layouts.empty()) return;
+  // Pairs, and operators under layouts, that the networks did not take were measured too, but are no part of them.
+  void drop_others() {
+    if (story_.layouts.empty() && story_.pairs.empty()) return;
     std::erase_if(story_.tasks, [](const TaskStory& t) { return t.calls.empty(); });
   }
 

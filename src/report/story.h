@@ -36,6 +36,7 @@ struct NetworkResult {
 
 struct ModelStory {
   std::string name, directory;
+  std::vector<std::string> pairs;              // chosen: names of calls
   std::map<std::string, std::string> layouts;  // chosen: edges by call; empty: as they were
   std::optional<Network> picture;              // of its artifact; whoever can read that fills it in
   Seconds default_estimate_s;                  // sum over tasks of calls * default
@@ -95,6 +96,14 @@ std::optional<double> gain(const LayoutSearch& o, const LayoutTry& t);
 // The fastest first, what failed last.
 std::vector<LayoutTry> by_time(const LayoutSearch& o);
 
+// A depthwise convolution and the pointwise one behind it, tuned as one task and as two with as many trials each.
+struct PairTry {
+  std::string task, label;  // of the one
+  int64_t calls = 0;        // in all models
+  Seconds s, apart_s;       // of the one, and of the two together
+  bool taken = false;
+};
+
 struct Failure {
   std::string outcome;  // of task::Outcome, or "fault": the search itself
   int64_t count = 0;
@@ -124,6 +133,7 @@ struct RunStory {
   std::vector<TaskStory> tasks;   // the longest in the networks first
   std::vector<Failure> failures;  // the most frequent first
   std::vector<RankingPoint> ranking;
+  std::vector<PairTry> pairs;         // in the order of trying
   std::vector<LayoutSearch> layouts;  // the most tried first
   bool layouts_decided = false;       // and the tasks are those of the layouts that were taken
   std::vector<std::pair<std::string, double>> seconds;  // wall time by part, as far as it is told

@@ -157,6 +157,21 @@ std::string counted(size_t n, std::string_view noun) {
   return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
+std::string pairs_text(const RunStory& run) {
+  if (run.pairs.empty()) return "";
+  const auto taken =
+      std::count_if(run.pairs.begin(), run.pairs.end(), [](const PairTry& p) { return p.taken; });
+  std::string text = fmt::format(
+      "{} of a depthwise and a pointwise convolution, each tuned as one task and as two; {} faster "
+      "as one.",
+      counted(run.pairs.size(), "pair"), taken);
+  for (const ModelStory& m : run.models) {
+    text += m.pairs.empty() ? fmt::format(" {} has none.", m.name)
+                            : fmt::format(" {} has {} of them.", m.name, m.pairs.size());
+  }
+  return text;
+}
+
 std::string layouts_text(const RunStory& run) {
   if (run.layouts.empty()) return "Layouts were not searched in this run.";
   size_t tried = 0;

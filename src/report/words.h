@@ -40,6 +40,10 @@ std::string task_name(const TaskStory& t);
 // "1 call", "3 calls".
 std::string counted(size_t n, std::string_view noun);
 
+// What came of joining convolutions: "3 pairs of a depthwise and a pointwise convolution, each tuned as one task and as
+// two; 1 faster as one. net has 2 of them."; empty: none was tried.
+std::string pairs_text(const RunStory& run);
+
 // What came of searching layouts: "5 operators, 61 layouts, each with the same number of trials for its loops; ..."
 std::string layouts_text(const RunStory& run);
 

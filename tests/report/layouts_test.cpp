@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/html.h"
 #include "report/json.h"
 #include "report/markdown.h"
 #include "report/sample_run.h"
@@ -125,6 +126,41 @@ TEST_F(Layouts, TheOldOnesMayStay) {
   const Json j = Json::parse(to_json(s));
   EXPECT_EQ(j["layouts"][0]["tries"][1]["gain"], 2.0);
   EXPECT_EQ(j["layouts"][0]["tries"][3]["s"], nullptr);
+}
+
+TEST_F(Layouts, PairsThatWereTriedAndTaken) {
+  const auto tell_pair = [&](const std::string& task, double s, bool taken) {
+    tell({{"event", "pair"},
+          {"task", task},
+          {"label", "conv conv"},
+          {"calls", 2},
+          {"s", s},
+          {"apart_s", 3e-3},
+          {"taken", taken}});
+  };
+  tell_run(was_);
+  EXPECT_EQ(pairs_text(read()), "");
+  tell_pair(new_, 5e-3, false);
+  tell_pair(new_, 2e-3, true);  // told again by a run that went on
+  tell_pair("f", 4e-3, false);
+  measured(was_);
+  measured(new_);
+  tell({{"event", "pair"}, {"task", 7}, {"s", "soon"}});
+  tell({{"event", "pairs"}, {"models", {{"m", {"p1", "p2", 3}}}}});
+  tell_run(new_);
+  const RunStory s = read();
+  EXPECT_EQ(s.parts, 1) << "other tasks are no other start";
+  ASSERT_EQ(s.tasks.size(), 1u) << "what was joined is no task of the network";
+  EXPECT_EQ(s.tasks[0].key, new_);
+  EXPECT_EQ(pairs_text(s),
+            "3 pairs of a depthwise and a pointwise convolution, each tuned as one task and as "
+            "two; 1 faster as one. m has 2 of them.");
+  EXPECT_NE(to_markdown(s).find("| conv conv | 2 | 2.000 ms | 3.000 ms | yes |"),
+            std::string::npos);
+  EXPECT_NE(to_html(s).find("id=\"pairs\""), std::string::npos);
+  const Json j = Json::parse(to_json(s));
+  EXPECT_EQ(j["pairs"].size(), 3u);
+  EXPECT_EQ(j["models"][0]["pairs"], (Json{"p1", "p2"}));
 }
 
 TEST_F(Layouts, WhatCannotBeRead) {

@@ -44,6 +44,7 @@ TEST(TuneOptions, MistakesAreSentences) {
     {{"--threads", "0"}, 2, "--threads"},
     {{"--space", "outer"}, 2, "--space"},
     {{"--strategy", "luck"}, 2, "--strategy"},
+    {{"--pairs", "some"}, 2, "--pairs"},
     {{"--verify", "never"}, 2, "--verify"},
     {{"--objective", "max"}, 2, "--objective"},
     {{"--cost-model", "xbg"}, 2, "no model and no file called 'xbg' (did you mean 'xgb'?)"},

@@ -30,6 +30,7 @@ struct Word {
 };
 constexpr Word<tune::Verify> kVerify[] = {
     {"best", tune::Verify::kBest}, {"all", tune::Verify::kAll}, {"off", tune::Verify::kOff}};
+constexpr Word<bool> kOnOff[] = {{"on", true}, {"off", false}};
 constexpr Word<tune::Objective> kObjectives[] = {{"sum", tune::Objective::kSum},
                                                  {"targets", tune::Objective::kTargets},
                                                  {"speedup", tune::Objective::kSpeedup},
@@ -82,6 +83,11 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
       ->capture_default_str();
   command.add_option("--strategy", o.strategy, "Which of it to try next")
       ->check(CLI::IsMember(row_names(search::strategies())))
+      ->capture_default_str();
+  command
+      .add_option("--pairs", o.pairs,
+                  "Whether depthwise and pointwise convolutions may become one task")
+      ->check(CLI::IsMember(words(kOnOff)))
       ->capture_default_str();
   command
       .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
@@ -309,6 +315,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.seed = o.seed;
   t.space = o.space;
   t.strategy = o.strategy;
+  s.pairs.on = find(kOnOff, o.pairs);
   s.layouts.proposer = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
   s.compile.row_major = o.layouts == "row-major";
   set_layout_agent(o, s.layouts);
@@ -361,6 +368,7 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   add("--seed", o.seed, usual.seed);
   add("--space", o.space, usual.space);
   add("--strategy", o.strategy, usual.strategy);
+  add("--pairs", o.pairs, usual.pairs);
   add("--layouts", o.layouts, usual.layouts);
   add("--layout-agent", o.layout_agent, usual.layout_agent);
   add("--cost-model", o.cost_model, usual.cost_model);

@@ -26,6 +26,7 @@ struct TuneOptions {
   DbOptions db;
   std::string space = "joint";
   std::string strategy = "evolution";
+  std::string pairs = "on";
   std::string layouts = "evolution";
   std::string layout_agent;  // file
   std::string cost_model = "xgb";
