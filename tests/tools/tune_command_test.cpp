@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -137,8 +138,12 @@ TEST(Tune, AnAgentOfLayoutsIsKeptAndReadAgain) {
   ASSERT_EQ(second.exit_code, 0) << second.err;
   EXPECT_TRUE(bytes() != learned) << "it goes on learning";
   EXPECT_FALSE(fs::exists(agent + ".new"));
-  std::ofstream(agent) << "nonsense";
   again.back() = f.path("third.db").string();
+  Args nowhere = again;
+  std::replace(nowhere.begin(), nowhere.end(), agent, std::string("/no/such/folder/agent"));
+  expect_error(f.run(nowhere), 2, "cannot write the layout agent to /no/such/folder/agent");
+  EXPECT_FALSE(fs::exists(f.path("third.db"))) << "found before any work";
+  std::ofstream(agent) << "nonsense";
   expect_error(f.run(again), 2, "cannot read a layout agent from " + agent);
 }
 

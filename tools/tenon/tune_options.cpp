@@ -275,7 +275,7 @@ measure::DeviceOptions device_options(const TuneOptions& o) {
   return d;
 }
 
-// A missing plug-in or a file that is no agent is found before any work is done.
+// A missing plug-in, a file that is no agent, and a folder that takes none are found before any work is done.
 void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
   if (!o.layout_agent.empty() && o.layouts != "ppo") {
     throw UserError("--layout-agent goes with --layouts ppo",
@@ -285,7 +285,11 @@ void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
   if (!layouts.on()) return;
   search::LayoutProposerOptions options;
   if (fs::exists(o.layout_agent)) options.learned = o.layout_agent;
-  search::make_layout_learner(layouts.proposer, options);
+  const auto learner = search::make_layout_learner(layouts.proposer, options);
+  if (learner == nullptr || o.layout_agent.empty()) return;
+  const std::string tried = o.layout_agent + ".new";
+  learner->save(tried);
+  fs::remove(tried);
 }
 
 tune::SessionOptions session_options(const TuneOptions& o) {
