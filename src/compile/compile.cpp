@@ -9,6 +9,7 @@
 #include "compile/evaluator.h"
 #include "compile/kernels.h"
 #include "compile/layouts.h"
+#include "compile/memory_check.h"
 #include "graph/memory.h"
 #include "graph/partition.h"
 #include "graph/passes.h"
@@ -35,10 +36,10 @@ class Places {
   Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan)
       : g_(g), plan_(plan) {
     params_.resize(plan.slots.size());
-    std::vector<char> placed(plan.slots.size(), 0);
+    std::vector<bool> placed(plan.slots.size(), false);
     for (size_t s = 0; s < plan.slots.size(); ++s) {
       params_[s].bytes = stored_bytes(g, plan.slots[s]);
-      placed[s] = give_to_caller(p, s) ? 1 : 0;
+      placed[s] = give_to_caller(p, s);
     }
     place_rest(placed);
   }
@@ -69,13 +70,14 @@ class Places {
     return false;
   }
 
-  void place_rest(const std::vector<char>& placed) {
+  void place_rest(const std::vector<bool>& placed) {
     std::vector<graph::Lifetime> lives(plan_.slots.size());
-    std::vector<char> seen(plan_.slots.size(), 0);
+    std::vector<bool> seen(plan_.slots.size(), false);
     const auto touch = [&](int32_t slot, size_t step) {
       if (slot < 0) return;
       graph::Lifetime& l = lives[static_cast<size_t>(slot)];
-      if (seen[static_cast<size_t>(slot)]++ == 0) l.first = static_cast<int32_t>(step);
+      if (!seen[static_cast<size_t>(slot)]) l.first = static_cast<int32_t>(step);
+      seen[static_cast<size_t>(slot)] = true;
       l.last = static_cast<int32_t>(step);
     };
     for (size_t c = 0; c < plan_.calls.size(); ++c) {
@@ -86,7 +88,7 @@ class Places {
     std::vector<graph::Lifetime> wanted;
     std::vector<size_t> which;
     for (size_t s = 0; s < lives.size(); ++s) {
-      if (placed[s] != 0 || seen[s] == 0 || shared[s] != s) continue;
+      if (placed[s] || !seen[s] || shared[s] != s) continue;
       lives[s].bytes = params_[s].bytes;
       wanted.push_back(lives[s]);
       which.push_back(s);
@@ -98,7 +100,7 @@ class Places {
   }
 
   // Element-wise outputs that take over the memory of an input that dies with them. Lifetimes are joined.
-  std::vector<size_t> share(const std::vector<char>& placed,
+  std::vector<size_t> share(const std::vector<bool>& placed,
                             std::vector<graph::Lifetime>& lives) const {
     std::vector<size_t> owner(plan_.slots.size());
     std::iota(owner.begin(), owner.end(), size_t{0});
@@ -108,7 +110,10 @@ class Places {
       const auto in = static_cast<size_t>(call.inputs[static_cast<size_t>(call.in_place)]);
       const auto out = static_cast<size_t>(call.outputs[0]);
       const size_t from = owner[in];
-      if (placed[from] != 0 || placed[out] != 0 || lives[in].last != static_cast<int32_t>(c) ||
+      // Kernels are compiled to believe that what they write lies apart from all other inputs.
+      const auto reads =
+          std::count(call.inputs.begin(), call.inputs.end(), static_cast<int32_t>(in));
+      if (placed[from] || placed[out] || lives[in].last != static_cast<int32_t>(c) || reads != 1 ||
           params_[from].bytes != params_[out].bytes)
         continue;
       owner[out] = from;
@@ -199,6 +204,7 @@ artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, con
   }
   weights.pack(options.threads);
   for (Scheduled& s : set.kernels) program.kernels.push_back(std::move(s.kernel));
+  check_memory(g, p, plan, program);
   return program;
 }
 

@@ -244,6 +244,11 @@ void put_directory(std::string& out, const std::vector<Entry>& entries) {
   put16(out, 0);
 }
 
+[[noreturn]] void too_large() {
+  throw UserError("the arrays are too large for one .npz file, which holds 4 GiB",
+                  "write .npy files");
+}
+
 }  // namespace
 
 std::vector<ZipMember> parse_zip(std::string_view bytes, const std::string& name) {
@@ -261,8 +266,10 @@ std::string zip_bytes(const std::vector<ZipMember>& members, Compression compres
     std::string packed;
     std::string_view body = member.bytes;
     const bool fits = body.size() < kMax32 && out.size() < kMax32 - body.size();
-    if (!fits || members.size() > UINT16_MAX) {
-      throw UserError("the arrays are too large for one .npz file, which holds 4 GiB",
+    if (!fits || members.size() > UINT16_MAX) too_large();
+    if (member.name.size() > UINT16_MAX) {
+      throw UserError(fmt::format("the name of an array has {} bytes; .npz files hold names of {}",
+                                  member.name.size(), UINT16_MAX),
                       "write .npy files");
     }
     if (compression == Compression::kDeflated) {
@@ -280,6 +287,7 @@ std::string zip_bytes(const std::vector<ZipMember>& members, Compression compres
     entries.push_back(std::move(entry));
   }
   put_directory(out, entries);
+  if (out.size() > kMax32) too_large();
   return out;
 }
 

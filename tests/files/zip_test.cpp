@@ -45,6 +45,14 @@ std::string patched(size_t at, uint32_t value) {
   return bytes;
 }
 
+// The format counts the bytes of a name with sixteen bits.
+TEST(Zip, NamesThatTheFormatCannotHoldAreRefused) {
+  const std::string longest(UINT16_MAX, 'n');
+  const auto written = zip_bytes({{longest, "x"}}, Compression::kStored);
+  EXPECT_EQ(parse_zip(written, "long.npz").at(0).name, longest);
+  EXPECT_THROW(zip_bytes({{longest + "n", "x"}}, Compression::kStored), UserError);
+}
+
 TEST(Zip, BadArchivesAreUserErrors) {
   const std::string good = zip_bytes(some_members(), Compression::kDeflated);
   std::string flipped = good;
