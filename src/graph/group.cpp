@@ -7,7 +7,7 @@
 #include <set>
 
 #include "graph/define.h"
-#include "ir/visit.h"
+#include "graph/literals.h"
 
 namespace tenon::graph {
 namespace {
@@ -22,11 +22,6 @@ std::string identifier(const std::string& label) {
   return out;
 }
 
-ir::Expr literal(const ir::Array& a) {
-  const ir::Scalar s = a.get(0);
-  return a.dtype().is_float() ? ir::make_float(a.dtype(), s.f) : ir::make_int(a.dtype(), s.i);
-}
-
 class Writer {
  public:
   explicit Writer(const Graph& g) : g_(g) {}
@@ -35,11 +30,12 @@ class Writer {
     for (const NodeId n : nodes) add(g_.nodes[static_cast<size_t>(n)]);
     for (const ValueId v : outputs) b_.output(tensors_.at(v));
     te::ComputeDag dag = b_.dag();
-    write_literals(dag);
+    write_literals(dag, literals_);
     dag.name = dag.outputs.empty() ? "kernel" : dag.outputs[0].name();
-    drop_unused(dag);
+    std::vector<ValueId> read;
+    for (const size_t i : drop_unread(dag)) read.push_back(inputs_[i]);
     dag.validate();
-    return {std::move(dag), std::move(inputs_)};
+    return {std::move(dag), std::move(read)};
   }
 
  private:
@@ -70,45 +66,10 @@ class Writer {
     return name;
   }
 
-  void write_literals(te::ComputeDag& dag) const {
-    if (literals_.empty()) return;
-    for (te::OpRef& op : dag.ops) {
-      const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) -> ir::Expr {
-        const auto* l = e.as<ir::Load>();
-        if (l == nullptr) return e;
-        const auto it = literals_.find(l->buffer.get());
-        return it == literals_.end() ? e : it->second;
-      });
-      if (body.same_as(op->body)) continue;
-      auto copy = std::make_shared<te::ComputeOp>(*op);
-      copy->body = body;
-      op = copy;
-    }
-  }
-
-  // Inputs that became literals, or that no op reads.
-  void drop_unused(te::ComputeDag& dag) {
-    std::set<const ir::BufferNode*> read;
-    for (const te::OpRef& op : dag.ops) {
-      ir::visit(op->body, [&](const ir::Expr& e) {
-        if (const auto* l = e.as<ir::Load>()) read.insert(l->buffer.get());
-      });
-    }
-    std::vector<te::Input> kept;
-    std::vector<ValueId> values;
-    for (size_t i = 0; i < dag.inputs.size(); ++i) {
-      if (!read.contains(dag.inputs[i].tensor.get())) continue;
-      kept.push_back(dag.inputs[i]);
-      values.push_back(inputs_[i]);
-    }
-    dag.inputs = std::move(kept);
-    inputs_ = std::move(values);
-  }
-
   const Graph& g_;
   te::Builder b_;
   std::map<ValueId, te::Tensor> tensors_;
-  std::map<const ir::BufferNode*, ir::Expr> literals_;
+  Literals literals_;
   std::vector<ValueId> inputs_;
   std::set<std::string> names_;
   int activations_ = 0, constants_ = 0;

@@ -2,11 +2,14 @@
 #include "graph/partition.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "graph/fuse.h"
 #include "graph/group.h"
@@ -39,6 +42,31 @@ std::vector<ValueId> views(const Graph& g) {
   return of;
 }
 
+// Names of the model's nodes that the group stands for, each once.
+std::vector<std::string> node_names(const Graph& g, const Group& group) {
+  std::vector<std::string> names;
+  std::unordered_set<std::string_view> seen;
+  for (const NodeId n : group.nodes) {
+    for (const std::string& name : g.nodes[static_cast<size_t>(n)].nodes) {
+      if (seen.insert(name).second) names.push_back(name);
+    }
+  }
+  return names;
+}
+
+// A refusal says which nodes of the model it is about; three names are enough to find them.
+GroupDag defined(const Graph& g, const Group& group) {
+  try {
+    return group_dag(g, group.nodes, group.outputs);
+  } catch (const UserError& e) {
+    std::vector<std::string> names = node_names(g, group);
+    const size_t more = names.size() - std::min<size_t>(names.size(), 3);
+    names.resize(names.size() - more);
+    throw UserError(fmt::format("nodes {}{}: {}", fmt::join(names, ", "),
+                                more > 0 ? fmt::format(" and {} more", more) : "", e.what()));
+  }
+}
+
 }  // namespace
 
 std::string key_of(const te::ComputeDag& dag) {
@@ -50,20 +78,14 @@ Partition partition(const Graph& g, const PartitionOptions& options) {
   p.view_of = views(g);
   std::unordered_map<std::string, int32_t> known;
   for (const Group& group : options.fuse ? fuse(g, options.pairs) : one_per_node(g)) {
-    GroupDag made = group_dag(g, group.nodes, group.outputs);
+    GroupDag made = defined(g, group);
     const te::ComputeDag dag = without_moves(std::move(made.dag), group.kind);
     const std::string key = key_of(dag);
     const auto [it, first] = known.emplace(key, static_cast<int32_t>(p.tasks.size()));
     if (first) p.tasks.push_back({std::make_shared<const te::ComputeDag>(dag), key, group.kind, 0});
     ++p.tasks[static_cast<size_t>(it->second)].calls;
-    Call call{it->second, std::move(made.inputs), group.outputs, {}, group.name, group.joined};
-    for (const NodeId n : group.nodes) {
-      for (const std::string& name : g.nodes[static_cast<size_t>(n)].nodes) {
-        if (std::find(call.nodes.begin(), call.nodes.end(), name) == call.nodes.end())
-          call.nodes.push_back(name);
-      }
-    }
-    p.calls.push_back(std::move(call));
+    p.calls.push_back({it->second, std::move(made.inputs), group.outputs, node_names(g, group),
+                       group.name, group.joined});
   }
   return p;
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/builder.h"
+#include "graph/partition.h"
 #include "graph/random_graph.h"
 
 namespace tenon::graph {
@@ -199,6 +200,56 @@ TEST(MergeEqual, ComputesEqualNodesOnce) {
   g.add_output(b.elementwise("add", {a, c}, [](Exprs e) { return e[0] * e[1]; }), "y");
   optimize(g);
   EXPECT_EQ(g.nodes.size(), 2u) << to_string(g);
+}
+
+// What a known scalar decides is never read goes, with everything that only it needed.
+TEST(FoldConstants, DropsWhatConstantsMakeUnread) {
+  Graph g;
+  GraphBuilder b(g);
+  const ValueId x = b.input("x", ir::kF32, {3, 5});
+  const ValueId n = b.input("n", ir::kI64, {5});
+  const ValueId p = b.input("p", ir::kBool, {5});
+  const auto where = [&](ValueId c, ValueId t, ValueId f) {
+    return b.elementwise("where", {c, t, f}, [](Exprs e) { return ir::select(e[0], e[1], e[2]); });
+  };
+  const auto boolean = [&](bool v) { return b.scalar(ir::kBool, v ? 1 : 0); };
+  const ValueId a =
+      b.elementwise("add", {x}, [](Exprs e) { return e[0] + ir::make_float(ir::kF32, 1); });
+  g.add_output(where(boolean(false), a, x), "kept");
+  const ValueId always = b.elementwise("or", {p, boolean(true)}, [](Exprs e) {
+    return ir::make_binary(ir::BinaryOp::kOr, e[0], e[1]);
+  });
+  g.add_output(always, "always");
+  const ValueId zero =
+      b.elementwise("mul", {n, b.scalar(ir::kI64, 0)}, [](Exprs e) { return e[0] * e[1]; });
+  g.add_output(b.elementwise("sum", {n, zero}, [](Exprs e) { return e[0] + e[1]; }), "sum");
+  Rng rng(5);
+  const auto inputs = random_inputs(rng, g);
+  const auto expected = evaluate(g, inputs);
+  optimize(g, {}, {.skip = {}, .verify = true, .watch = {}});
+  EXPECT_EQ(compare(expected, evaluate(g, inputs)).error, 0);
+  for (const Node& node : g.nodes) {
+    EXPECT_NE(node.label, "add") << to_string(g);
+    EXPECT_NE(node.label, "mul") << to_string(g);
+    EXPECT_NE(node.label, "or") << to_string(g);
+  }
+}
+
+// The same where nothing was optimised before: a fused group writes scalars into its ops itself.
+TEST(Partition, DropsOpsThatConstantsMakeUnread) {
+  Graph g;
+  GraphBuilder b(g);
+  const ValueId x = b.input("x", ir::kF32, {3, 5});
+  const ValueId a =
+      b.elementwise("add", {x}, [](Exprs e) { return e[0] + ir::make_float(ir::kF32, 1); });
+  const ValueId y = b.elementwise("where", {b.scalar(ir::kBool, 0), a, x},
+                                  [](Exprs e) { return ir::select(e[0], e[1], e[2]); });
+  g.add_output(y, "y");
+  for (const bool fuse : {false, true}) {
+    const Partition p = partition(g, {fuse, {}});
+    for (const Task& t : p.tasks) EXPECT_NO_THROW(t.dag->validate());
+    EXPECT_EQ(p.calls.back().inputs, std::vector<ValueId>{x});
+  }
 }
 
 TEST(FoldConstants, ShapeArithmeticFoldsWhileItIsWritten) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/builder.h"
+#include "graph/literals.h"
 #include "graph/passes.h"
 
 namespace tenon::graph {
@@ -24,10 +25,34 @@ bool grows_much(const Graph& g, const Node& n) {
   return out > (int64_t{16} << 20) && out > 8 * in;
 }
 
+// Where a known scalar decides that another input is never read, the node stops asking for it. What
+// only this input needed is then dropped with it.
+//   where(false, a, b)  ->  where(b)
+void forget_unread(const Graph& g, Node& n) {
+  auto* compute = std::get_if<Compute>(&n.op);
+  if (compute == nullptr) return;
+  te::ComputeDag dag = *compute->dag;
+  Literals known;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const Value& v = g.value(n.inputs[i]);
+    if (v.constant() && v.elements() == 1)
+      known.emplace(dag.inputs[i].tensor.get(), literal(*v.data));
+  }
+  write_literals(dag, known);
+  const std::vector<size_t> kept = drop_unread(dag);
+  const size_t literals = known.size();
+  if (kept.size() + literals >= n.inputs.size()) return;
+  std::vector<ValueId> inputs;
+  for (const size_t i : kept) inputs.push_back(n.inputs[i]);
+  n.inputs = std::move(inputs);
+  compute->dag = std::make_shared<const te::ComputeDag>(std::move(dag));
+}
+
 }  // namespace
 
 void fold_constants(Graph& g, const PassContext& context) {
   for (Node& n : g.nodes) {
+    forget_unread(g, n);
     if (!is_foldable(g, n) || grows_much(g, n)) continue;
     std::vector<ir::Array> in;
     for (const ValueId v : n.inputs) in.push_back(*g.value(v).data);
