@@ -91,7 +91,19 @@ TEST(Difference, DefaultsFollowTheLargestValue) {
 TEST(Difference, NotANumber) {
   const double nan = std::nan("");
   const double inf = INFINITY;
-  EXPECT_TRUE(differ(floats({nan, inf, -inf}), floats({nan, inf, -inf}), {0, 0}).passes());
+  const Difference same = differ(floats({nan, inf, -inf, 1}), floats({nan, inf, -inf, 1}), {0, 0});
+  EXPECT_TRUE(same.passes());
+  EXPECT_EQ(same.nan, 1);
+  EXPECT_EQ(same.finite, 1);
+  EXPECT_EQ(differ(floats({nan, nan}), floats({1, nan}), {1, 1000}).failing, 1);
+  EXPECT_EQ(differ(floats({1, 1}), floats({1, nan}), {1, 1000}).failing, 1);
+  for (const double nothing : {nan, inf, -inf}) {
+    const Difference d = differ(floats({nothing, nothing}), floats({nothing, nothing}), {0, 0});
+    EXPECT_TRUE(d.matches());
+    EXPECT_FALSE(d.decides()) << "nothing was compared";
+    EXPECT_FALSE(d.passes());
+  }
+  EXPECT_TRUE(differ(floats({}), floats({}), {0, 0}).passes());
   const ir::Array bad[] = {floats({nan}), floats({inf}), floats({-inf})};
   for (const ir::Array& got : bad) {
     const Difference d = differ(got, floats({1}), {1, 1000});

@@ -2,6 +2,7 @@
 // Commands on whole models, as a user sees them.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -360,6 +361,41 @@ TEST_F(Models, CompareAgainstRecordedOutputs) {
   const Args looser = {"compare",     artifact(),        "--inputs", "seed:5",
                        "--reference", in_dir("bad.npz"), "--atol",   atol};
   EXPECT_EQ(tenon(looser).exit_code, 0) << "the tolerance that was said to pass passes";
+}
+
+// A model that has lost all numbers matches its reference, which has lost them too: nothing is shown.
+TEST_F(Models, CompareFailsWhenThereIsNothingToCompare) {
+  const Json input =
+      parse_answer(tenon({"check", model(), "--json"}), "tenon.check/1")["inputs"][0];
+  ir::Array x(ir::kF32, input["shape"].get<std::vector<int64_t>>());
+  for (int64_t i = 0; i < x.elements(); ++i) x.set_double(i, std::nan(""));
+  files::write_npz(in_dir("nan.npz"), {{input["name"].get<std::string>(), x}},
+                   files::Compression::kStored);
+  const Args command = {"compare", model(), artifact(), "--inputs", in_dir("nan.npz")};
+  const Outcome text = tenon(command);
+  EXPECT_EQ(text.exit_code, 4) << text.out;
+  EXPECT_TRUE(contains(text.out, "18 of 18 elements are NaN, in the reference too")) << text.out;
+  EXPECT_TRUE(contains(text.out, "there is nothing to compare")) << text.out;
+  Args json = command;
+  json.insert(json.end(), {"--bisect", "--json"});
+  const Json answer = Json::parse(tenon(json).out);
+  EXPECT_EQ(answer["passes"], false);
+  EXPECT_EQ(answer["outputs"][0]["failing"], 0);
+  EXPECT_EQ(answer["outputs"][0]["finite"], 0);
+  EXPECT_FALSE(answer.contains("bisect")) << "no node differs";
+}
+
+// An output that is NaN where the reference has a number.
+TEST_F(Models, CompareFailsOnANanInPlaceOfANumber) {
+  const std::string good = in_dir("numbers.npz");
+  ASSERT_EQ(tenon({"run", artifact(), "--inputs", "seed:5", "--outputs", good}).exit_code, 0);
+  files::NamedArrays arrays = files::read_npz(good);
+  arrays[0].array.set_double(3, std::nan(""));
+  files::write_npz(in_dir("one_nan.npz"), arrays, files::Compression::kStored);
+  const Outcome o = tenon({"compare", artifact(), "--inputs", "seed:5", "--reference",
+                           in_dir("one_nan.npz"), "--atol", "1000", "--json"});
+  EXPECT_EQ(o.exit_code, 4) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["outputs"][0]["failing"], 1);
 }
 
 // Rounding makes the first convolution differ when nothing at all is tolerated.

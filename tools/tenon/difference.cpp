@@ -34,6 +34,8 @@ Difference differ(const ir::Array& got, const ir::Array& reference, const Tolera
   for (int64_t i = 0; i < d.elements; ++i) {
     const double r = std::abs(reference.get_double(i));
     d.largest = std::isfinite(r) ? std::max(d.largest, r) : d.largest;
+    d.finite += std::isfinite(r) ? 1 : 0;
+    d.nan += std::isnan(r) && std::isnan(got.get_double(i)) ? 1 : 0;
   }
   d.rtol = tolerance.rtol;
   d.atol = tolerance.atol_for(d.largest);

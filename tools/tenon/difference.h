@@ -9,7 +9,7 @@
 
 namespace tenon::tools {
 
-// An element passes if |got - reference| <= atol + rtol * |reference|. NaN equals NaN, an infinity equals itself.
+// An element matches if |got - reference| <= atol + rtol * |reference|. NaN equals NaN, an infinity equals itself.
 struct Tolerance {
   double rtol = 1e-3;
   std::optional<double> atol;  // nothing: 1e-4 of the reference's largest value
@@ -26,12 +26,17 @@ struct Difference {
   double rtol = 0, atol = 0;  // as used
   int64_t failing = 0;        // elements
   int64_t elements = 0;
-  int64_t worst = 0;  // index of max_abs
+  int64_t nan = 0;     // elements that are NaN on both sides, and so match
+  int64_t finite = 0;  // elements of the reference
+  int64_t worst = 0;   // index of max_abs
   double worst_got = 0, worst_reference = 0;
   // Each alone, with the other 0: what would just pass. Infinite: nothing would.
   double passing_atol = 0, passing_rtol = 0;
 
-  bool passes() const { return failing == 0; }
+  bool matches() const { return failing == 0; }
+  // A reference without a finite number would match any output that lost its numbers the same way.
+  bool decides() const { return elements == 0 || finite > 0; }
+  bool passes() const { return matches() && decides(); }
 };
 
 // Both of the same type and shape.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "tools/tenon/command.h"
@@ -30,14 +31,8 @@ struct Compared {
   std::string reference;
   std::vector<artifact::TensorInfo> tensors;
   std::vector<Difference> differences;
-  bool passes() const {
-    for (const Difference& d : differences) {
-      if (!d.passes()) {
-        return false;
-      }
-    }
-    return true;
-  }
+  bool matches() const { return std::ranges::all_of(differences, &Difference::matches); }
+  bool passes() const { return std::ranges::all_of(differences, &Difference::passes); }
 };
 
 struct Bisected {
@@ -130,7 +125,7 @@ std::optional<Difference> difference_at(const CompareOptions& options, const gra
   for (size_t o = 0; o < got.size(); ++o) {
     const Difference d =
         differ(got[o], want[o], tolerance_of(got[o].dtype(), options.rtol, options.atol));
-    if (!d.passes()) {
+    if (!d.matches()) {
       return d;
     }
   }
@@ -176,6 +171,8 @@ Json to_json(const Difference& d) {
   return {{"passes", d.passes()},
           {"elements", d.elements},
           {"failing", d.failing},
+          {"nan", d.nan},
+          {"finite", d.finite},
           {"max_abs", number(d.max_abs)},
           {"largest", d.largest},
           {"rtol", d.rtol},
@@ -214,7 +211,17 @@ std::string to_text(const artifact::TensorInfo& t, const Difference& d) {
                   d.passes() ? "pass" : "FAIL", d.rtol, d.atol);
   text +=
       fmt::format("   would pass at atol={:.3g} or rtol={:.3g}\n", d.passing_atol, d.passing_rtol);
-  if (!d.passes()) {
+  if (d.nan > 0) {
+    text += fmt::format("         {} of {} elements are NaN, in the reference too\n",
+                        grouped(d.nan), grouped(d.elements));
+  }
+  if (!d.decides()) {
+    text +=
+        "         there is nothing to compare: the reference has no finite number here; give "
+        "inputs "
+        "with --inputs for which it has\n";
+  }
+  if (!d.matches()) {
     text += fmt::format(
         "         {} of {} elements differ; worst at {}: {:.6g}, reference {:.6g}\n",
         grouped(d.failing), grouped(d.elements), d.worst, d.worst_got, d.worst_reference);
@@ -260,7 +267,7 @@ int compare_command(const CompareOptions& options, const Console& console) {
   Compared compared = compare_arrays(options, loaded.model().outputs(), session.run(inputs), want);
   compared.reference = name;
   std::optional<Bisected> bisected;
-  if (options.bisect && !compared.passes()) {
+  if (options.bisect && !compared.matches()) {
     bisected = bisect(options, *g, inputs, console);
   }
   console.answer(console.json() ? tools::to_text(to_json(compared, bisected))
