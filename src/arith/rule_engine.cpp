@@ -154,7 +154,7 @@ struct ParsedRule {
   int a, b;
 };
 
-constexpr int kBinaryKeys = static_cast<int>(BinaryOp::kShr) + 1;
+constexpr int kBinaryKeys = static_cast<int>(BinaryOp::kMaximum) + 1;
 constexpr int kSelectKey = kBinaryKeys;
 constexpr int kNotKey = kBinaryKeys + 1;
 constexpr int kOtherKey = kBinaryKeys + 2;

@@ -12,13 +12,13 @@ constexpr RuleDomain kFloat = RuleDomain::kFloat;
 // Rules that need only an interval (min(x, y) -> x if x <= y) are not here: see simplify_compare.cpp.
 // clang-format off
 constexpr Rule kRules[] = {
-    // minimum and maximum
+    // minimum and maximum. Of floats the order of operands matters: a NaN on the right is passed over.
     {"min(x, x)",                         "x",                        kAny},
     {"max(x, x)",                         "x",                        kAny},
-    {"min(x, min(x, y))",                 "min(x, y)",                kAny},
-    {"max(x, max(x, y))",                 "max(x, y)",                kAny},
-    {"min(x, max(x, y))",                 "x",                        kAny},
-    {"max(x, min(x, y))",                 "x",                        kAny},
+    {"min(x, min(x, y))",                 "min(x, y)",                kInt},
+    {"max(x, max(x, y))",                 "max(x, y)",                kInt},
+    {"min(x, max(x, y))",                 "x",                        kInt},
+    {"max(x, min(x, y))",                 "x",                        kInt},
     {"min(min(x, c0), c1)",               "min(x, min(c0, c1))",      kInt},
     {"max(max(x, c0), c1)",               "max(x, max(c0, c1))",      kInt},
     {"min(max(x, c0), c1)",               "c1",                       kInt,   "c1 <= c0"},

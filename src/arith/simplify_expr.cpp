@@ -46,8 +46,10 @@ Expr fold_float(const ir::Binary& b) {
     case BinaryOp::kLe:
       return ir::make_bool(x->value <= y->value);
     case BinaryOp::kMin:
+    case BinaryOp::kMinimum:
       return x->value <= y->value ? b.a : b.b;
     case BinaryOp::kMax:
+    case BinaryOp::kMaximum:
       return x->value >= y->value ? b.a : b.b;
     default:
       return Expr();

@@ -28,6 +28,8 @@ size_t column_of(ir::BinaryOp op) {
       return kDivMod;
     case ir::BinaryOp::kMin:
     case ir::BinaryOp::kMax:
+    case ir::BinaryOp::kMinimum:
+    case ir::BinaryOp::kMaximum:
     case ir::BinaryOp::kEq:
     case ir::BinaryOp::kNe:
     case ir::BinaryOp::kLt:

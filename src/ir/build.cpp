@@ -37,6 +37,10 @@ void check_operands(BinaryOp op, DType a, DType b) {
     case BinaryOp::kShr:
       TENON_CHECK(a.is_int()) << label(op) << " of " << to_string(a);
       break;
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      TENON_CHECK(a.is_float()) << label(op) << " of " << to_string(a);
+      break;
     case BinaryOp::kBitAnd:
     case BinaryOp::kBitOr:
     case BinaryOp::kBitXor:
@@ -222,6 +226,14 @@ Expr floor_mod(Expr a, Expr b) {
 }
 Expr min(Expr a, Expr b) { return make_binary(BinaryOp::kMin, std::move(a), std::move(b)); }
 Expr max(Expr a, Expr b) { return make_binary(BinaryOp::kMax, std::move(a), std::move(b)); }
+Expr minimum(Expr a, Expr b) {
+  const BinaryOp op = a.dtype().is_float() ? BinaryOp::kMinimum : BinaryOp::kMin;
+  return make_binary(op, std::move(a), std::move(b));
+}
+Expr maximum(Expr a, Expr b) {
+  const BinaryOp op = a.dtype().is_float() ? BinaryOp::kMaximum : BinaryOp::kMax;
+  return make_binary(op, std::move(a), std::move(b));
+}
 Expr eq(Expr a, Expr b) { return make_binary(BinaryOp::kEq, std::move(a), std::move(b)); }
 Expr ne(Expr a, Expr b) { return make_binary(BinaryOp::kNe, std::move(a), std::move(b)); }
 Expr lt(Expr a, Expr b) { return make_binary(BinaryOp::kLt, std::move(a), std::move(b)); }
@@ -342,9 +354,7 @@ Expr broadcast(Expr v, int lanes) {
 
 Expr vector_reduce(BinaryOp op, Expr v, int lanes) {
   check_operands(op, v.dtype(), v.dtype());
-  TENON_CHECK(op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin ||
-              op == BinaryOp::kMax || op == BinaryOp::kAnd || op == BinaryOp::kOr)
-      << "vector_reduce by " << label(op);
+  TENON_CHECK(is_combiner(op)) << "vector_reduce by " << label(op);
   TENON_CHECK(lanes >= 1 && v.dtype().lanes % lanes == 0)
       << to_string(v.dtype()) << " in " << lanes << " groups";
   return v.dtype().lanes == lanes ? v : Expr(new VectorReduce(op, std::move(v), lanes));
@@ -456,8 +466,10 @@ Expr identity_of(BinaryOp op, DType t) {
     case BinaryOp::kBitAnd:
       return make_int(t, -1);
     case BinaryOp::kMin:
+    case BinaryOp::kMinimum:
       return t.is_float() ? make_float(t, inf) : make_int(t, highest_int(t));
     case BinaryOp::kMax:
+    case BinaryOp::kMaximum:
       return t.is_float() ? make_float(t, -inf) : make_int(t, lowest_int(t));
     default:
       TENON_CHECK(false) << label(op) << " has no neutral element";

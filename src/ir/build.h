@@ -29,8 +29,10 @@ Expr operator/(Expr a, Expr b);  // kDiv: floats, or truncating integers
 Expr operator-(Expr a);
 Expr floor_div(Expr a, Expr b);
 Expr floor_mod(Expr a, Expr b);
-Expr min(Expr a, Expr b);
+Expr min(Expr a, Expr b);  // of floats: a NaN in a stays, one in b is passed over (ir.h)
 Expr max(Expr a, Expr b);
+Expr minimum(Expr a, Expr b);  // of floats: NaN if either is; of integers: min
+Expr maximum(Expr a, Expr b);
 Expr eq(Expr a, Expr b);
 Expr ne(Expr a, Expr b);
 Expr lt(Expr a, Expr b);

@@ -87,6 +87,9 @@ std::optional<int64_t> apply_int(BinaryOp op, DType t, int64_t a, int64_t b) {
     case BinaryOp::kShl:
     case BinaryOp::kShr:
       return shift_int(op, t, a, b);
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      break;  // of floats only
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 #include "ir/interp_expr.h"
 
 #include <array>
+#include <limits>
 
 #include "ir/int_ops.h"
 #include "ir/interp_math.h"
@@ -193,8 +194,11 @@ struct Reduction : Evaluator {
         value(std::move(v)) {}
   Scalar eval(const Thread& t, int lane) const override {
     const int first = lane * step;
-    Scalar total = value->eval(t, first);
-    for (int i = 1; i < group; ++i) {
+    // The minimum and the maximum of no number yet, so that a NaN in the first lane is skipped too.
+    const bool skips = type.is_float() && (op == BinaryOp::kMin || op == BinaryOp::kMax);
+    const double none = std::numeric_limits<double>::infinity();
+    Scalar total = skips ? of_float(op == BinaryOp::kMin ? none : -none) : value->eval(t, first);
+    for (int i = skips ? 0 : 1; i < group; ++i) {
       const Scalar v = value->eval(t, first + i);
       total = type.is_float() ? of_float(apply_float(op, type, total.f, v.f))
                               : of_int(checked_int(op, type, total.i, v.i));

@@ -97,6 +97,10 @@ double apply_float(BinaryOp op, DType t, double a, double b) {
       return b < a ? b : a;
     case BinaryOp::kMax:
       return a < b ? b : a;
+    case BinaryOp::kMinimum:
+      return b < a || std::isnan(b) ? b : a;
+    case BinaryOp::kMaximum:
+      return a < b || std::isnan(b) ? b : a;
     default:
       TENON_CHECK(false) << to_string(op) << " of floats";
       return 0;

@@ -18,10 +18,10 @@ constexpr IntrinsicRow kIntrinsics[] = {
 };
 static_assert(std::size(kIntrinsics) == static_cast<size_t>(Intrinsic::kFma) + 1);
 
-constexpr std::string_view kBinaryOps[] = {"+",   "-",  "*",  "/",  "//", "%",   "min",
-                                           "max", "==", "!=", "<",  "<=", "and", "or",
-                                           "&",   "|",  "^",  "<<", ">>"};
-static_assert(std::size(kBinaryOps) == static_cast<size_t>(BinaryOp::kShr) + 1);
+constexpr std::string_view kBinaryOps[] = {"+",   "-",  "*",  "/",  "//", "%",       "min",
+                                           "max", "==", "!=", "<",  "<=", "and",     "or",
+                                           "&",   "|",  "^",  "<<", ">>", "minimum", "maximum"};
+static_assert(std::size(kBinaryOps) == static_cast<size_t>(BinaryOp::kMaximum) + 1);
 
 int index_lanes(const std::vector<Expr>& indices) {
   int lanes = 1;
@@ -80,6 +80,22 @@ Buffer Buffer::make_strided(std::string name, DType dtype, std::vector<int64_t> 
 }
 
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kLe; }
+
+bool is_combiner(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kMul:
+    case BinaryOp::kMin:
+    case BinaryOp::kMax:
+    case BinaryOp::kAnd:
+    case BinaryOp::kOr:
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::string_view to_string(BinaryOp op) { return kBinaryOps[static_cast<size_t>(op)]; }
 

@@ -12,7 +12,10 @@
 //   and integers or f64 go by way of f32 too.
 // - A backend may contract a*b+c into one fused multiply-add and nothing else; sums keep their order,
 //   except inside VectorReduce and where a VectorReduce by kAdd is added to something: there it is free.
-// - kMin and kMax of floats: if either side is NaN the result is unspecified (either operand).
+// - kMax(a, b) is b where b > a and a elsewhere, kMin(a, b) is b where b < a and a elsewhere: a NaN on
+//   the left stays and one on the right is passed over, so that max(x, 0.0) keeps a NaN in x and a
+//   reduction, which starts at -inf and takes the next element on the right, skips it. kMinimum and
+//   kMaximum (floats only) are NaN if either side is. Which of -0.0 and 0.0 these two give is open.
 // - Distinct buffers never overlap. A Load or Store outside its buffer is a bug.
 // - A parallel or thread-bound loop's iterations touch no element that another one writes, except
 //   shared-scope buffers with a Barrier between the write and the read.
@@ -185,8 +188,11 @@ enum class BinaryOp : uint8_t {
   kBitXor,
   kShl,
   kShr,  // integers; kShr is arithmetic when signed
+  kMinimum,
+  kMaximum,  // floats; NaN if either side is
 };
 bool is_comparison(BinaryOp op);
+bool is_combiner(BinaryOp op);  // a reduction may use it: + * min max and or minimum maximum
 std::string_view to_string(BinaryOp op);  // "+", "//", "min", "and", ...
 
 struct Binary : ExprNode {
@@ -272,8 +278,9 @@ struct Broadcast : ExprNode {
       : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
 };
 
-// Neighbouring lanes of `value` combined by kAdd, kMul, kMin, kMax, kAnd or kOr, in any order, in as many groups of
-// equal length as the result has lanes: all of them into a scalar, or with two lanes {a, b, c, d} into {a+b, c+d}.
+// Neighbouring lanes of `value` combined by an operation that is_combiner, in any order, in as many groups of equal
+// length as the result has lanes: all of them into a scalar, or with two lanes {a, b, c, d} into {a+b, c+d}. kMin and
+// kMax start at their neutral element, as reductions do, and so skip every NaN.
 struct VectorReduce : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kVectorReduce;
   BinaryOp op;

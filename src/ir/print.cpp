@@ -48,6 +48,8 @@ int precedence(BinaryOp op) {
       return 9;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
       return 0;
   }
   return 0;

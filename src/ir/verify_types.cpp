@@ -33,6 +33,10 @@ void verify_binary(const Binary* n, const Expr& e) {
     case BinaryOp::kShr:
       fits = t.is_int();
       break;
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      fits = t.is_float();
+      break;
     case BinaryOp::kEq:
     case BinaryOp::kNe:
       break;
@@ -108,6 +112,10 @@ void verify_reduce(const VectorReduce* n, const Expr& e) {
     case BinaryOp::kAnd:
     case BinaryOp::kOr:
       fits = t.is_bool();
+      break;
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      fits = t.is_float();
       break;
     default:
       break;

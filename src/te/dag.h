@@ -30,7 +30,7 @@ struct ComputeOp {
   Tensor output;
   std::vector<Axis> axes;                // one per output dimension, in order
   std::vector<Axis> reduce_axes;         // empty: no reduction
-  std::optional<ir::BinaryOp> combiner;  // kAdd, kMul, kMin, kMax, kAnd, kOr
+  std::optional<ir::BinaryOp> combiner;  // ir::is_combiner
   ir::Expr body;                         // reads tensors by ir::Load over axes and reduce_axes
 
   const std::string& name() const { return output.name(); }

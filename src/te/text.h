@@ -9,9 +9,11 @@
 //   output D
 //
 // Expressions: + - * / (float or truncating), // and % (floor), comparisons, and/or/not, min(,) max(,),
+// minimum(,) maximum(,) (of floats: NaN if either is; min and max pass over a NaN on the right),
 // select(c, a, b), f32(x) casts, exp(x) and the other intrinsics, integer and float literals (a literal
 // takes the type of the other operand; index expressions are i64). A scalar tensor is `S[]`. The dtype of
-// a computed tensor is that of its body. Reductions: sum, prod, max, min, any, all over (k: 8, r: 3).
+// a computed tensor is that of its body. Reductions: sum, prod, max, min, maximum, minimum,
+// any, all over (k: 8, r: 3).
 // Also bit_and, bit_or, bit_xor, bit_not, shl, shr, true, false, inf, nan; f32(1.0) is a literal with its
 // type. Names that are not plain are quoted: "conv/1". `kernel NAME` names the dag. A newline ends a
 // statement, except inside brackets. Errors are UserErrors with line and column.

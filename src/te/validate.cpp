@@ -39,11 +39,6 @@ using ir::BinaryOp;
   throw UserError(message, hint);
 }
 
-bool is_combiner(BinaryOp op) {
-  return op == BinaryOp::kAdd || op == BinaryOp::kMul || op == BinaryOp::kMin ||
-         op == BinaryOp::kMax || op == BinaryOp::kAnd || op == BinaryOp::kOr;
-}
-
 class Validator {
  public:
   void run(const ComputeDag& dag) {
@@ -125,13 +120,19 @@ class Validator {
   }
 
   static void check_combiner(const ComputeOp& op) {
-    if (!is_combiner(*op.combiner)) {
+    if (!ir::is_combiner(*op.combiner)) {
       refuse(fmt::format("'{}': not an operation to reduce by", op.name()));
     }
     const bool logical = *op.combiner == BinaryOp::kAnd || *op.combiner == BinaryOp::kOr;
     if (logical != op.body.dtype().is_bool()) {
       refuse(fmt::format("'{}': any and all reduce bool, the others numbers; the body is {}",
                          op.name(), ir::to_string(op.body.dtype())));
+    }
+    const bool floats = *op.combiner == BinaryOp::kMinimum || *op.combiner == BinaryOp::kMaximum;
+    if (floats && !op.body.dtype().is_float()) {
+      refuse(fmt::format("'{}': minimum and maximum reduce floats; the body is {}", op.name(),
+                         ir::to_string(op.body.dtype())),
+             "min and max reduce integers");
     }
   }
 

@@ -124,6 +124,8 @@ TEST(Rules, DomainsAreKept) {
   const auto always = [](const Expr&) { return true; };
   EXPECT_FALSE(apply_rules(ir::logical_not(ir::lt(x, y)), always).defined()) << "NaN";
   EXPECT_FALSE(apply_rules(ir::select(ir::lt(x, y), x, y), always).defined()) << "NaN";
+  EXPECT_FALSE(apply_rules(ir::min(ir::max(y, x), x), always).defined()) << "NaN in y stays";
+  EXPECT_FALSE(apply_rules(ir::max(ir::max(y, x), x), always).defined()) << "NaN in y stays";
   EXPECT_FALSE(apply_rules(x + ir::make_float(ir::kF32, 0), always).defined()) << "-0 + 0 is 0";
   EXPECT_FALSE(apply_rules(x - ir::make_float(ir::kF32, -0.0), always).defined()) << "-0 - -0 is 0";
   EXPECT_FALSE(apply_rules(ir::min(i + k, j + k), always).defined()) << "i32 wraps";

@@ -3,6 +3,7 @@
 // and compared with the interpreter. Skipped where those tools are not installed.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -139,12 +140,17 @@ Function operators(DType t) {
     ops.insert(ops.end(), {kAdd, kSub, kMul, kMin, kMax, kLt, kLe});
   }
   if (t.is_float()) {
-    ops.push_back(kDiv);
+    ops.insert(ops.end(), {kDiv, kMinimum, kMaximum});
   }
   for (const BinaryOp op : ops) {
     for (const int lanes : {1, 3, 8}) {
       f.output(ir::is_comparison(op) ? ir::kBool : t, lanes,
                [&](auto& in) { return ir::make_binary(op, in[0], in[1]); });
+      if (t.is_float() && (op == kMin || op == kMax || op == kMinimum || op == kMaximum)) {
+        const ir::Expr half = ir::make_float(t.with_lanes(lanes), 0.5);
+        f.output(t, lanes, [&](auto& in) { return ir::make_binary(op, in[0], half); });
+        f.output(t, lanes, [&](auto& in) { return ir::make_binary(op, half, in[0]); });
+      }
     }
   }
   for (const DType to : kTypes) {
@@ -173,6 +179,11 @@ std::vector<Case> all_cases() {
   };
   for (const DType t : kTypes) {
     add(operators(t), false);
+    for (const int64_t i : {3, 17, 18, 100}) {
+      if (!t.is_float()) break;
+      cases.back().args[0].set_double(i, std::nan(""));
+      cases.back().args[1].set_double(i + 1, std::nan(""));
+    }
   }
   add(matmul_kernel({12, 48, 7, 6, 2, 4}), true);
   add(matmul_kernel({6, 20, 3, 3, 2, 5}), true);

@@ -105,6 +105,22 @@ TEST_P(TileTest, ConvolutionKeepsItsAccumulatorsInRegisters) {
   expect_tight(hottest_loop(assembly(f, c.target), c.fused), c, c.vectors);
 }
 
+// A NaN on the left stays for nothing: no compare and no blend beside the one instruction.
+TEST(AssemblyTest, ClampingByConstantsIsOneInstructionEach) {
+  for (const auto& [target, lanes] : {std::pair{"x86-64-v4", 16}, std::pair{"x86-64-v3", 8}}) {
+    ElementWise f("clamp");
+    f.input(ir::kF32);
+    f.output(ir::kF32, lanes, [width = lanes](auto& in) {
+      const auto bound = [&](double v) { return ir::make_float(ir::kF32.with_lanes(width), v); };
+      return ir::minimum(ir::min(ir::max(in[0], bound(0)), bound(6)), bound(5));
+    });
+    const std::vector<std::string> lines = lines_of(assembly(f.get(), target));
+    EXPECT_EQ(count(lines, "vminps"), 2 * count(lines, "vmaxps")) << target;
+    EXPECT_GT(count(lines, "vmaxps"), 0) << target;
+    EXPECT_EQ(count(lines, "vcmp") + count(lines, "vblend"), 0) << target;
+  }
+}
+
 TEST(AssemblyTest, BroadcastIsFoldedIntoTheProduct) {
   const ir::Function f = matmul_kernel({28, 32, 64, 28, 1, 16});
   const auto loop = hottest_loop(assembly(f, "x86-64-v4"), "vfmadd");
@@ -125,7 +141,9 @@ TEST(AssemblyTest, MaximumIsOneInstruction) {
     EXPECT_TRUE(has(text, "maxps")) << target;
     EXPECT_FALSE(has(text, "cmp") && has(text, "blend")) << target;
   }
-  EXPECT_TRUE(has(assembly(f, "aarch64"), "fmaxnm"));
+  const std::string text = assembly(f, "aarch64");
+  EXPECT_TRUE(has(text, "fmax\t")) << "which keeps NaN, other than fmaxnm";
+  EXPECT_FALSE(has(text, "fcmgt") || has(text, "fmaxnm"));
 }
 
 TEST(AssemblyTest, WholeVectorsAreNotMasked) {

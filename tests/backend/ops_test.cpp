@@ -29,7 +29,7 @@ std::vector<BinaryOp> legal_ops(DType t) {
   }
   std::vector<BinaryOp> ops = {kAdd, kSub, kMul, kMin, kMax, kEq, kNe, kLt, kLe};
   if (t.is_float()) {
-    ops.push_back(kDiv);
+    ops.insert(ops.end(), {kDiv, kMinimum, kMaximum});
   } else {
     ops.insert(ops.end(), {kBitAnd, kBitOr, kBitXor});
   }
@@ -125,8 +125,10 @@ TEST_P(OpsTest, UnaryAndSelect) {
 TEST_P(OpsTest, Reduce) {
   const DType t = GetParam();
   using enum BinaryOp;
-  const std::vector<BinaryOp> ops = t.is_bool() ? std::vector<BinaryOp>{kAnd, kOr}
-                                                : std::vector<BinaryOp>{kAdd, kMul, kMin, kMax};
+  const std::vector<BinaryOp> ops =
+      t.is_bool()    ? std::vector<BinaryOp>{kAnd, kOr}
+      : t.is_float() ? std::vector<BinaryOp>{kAdd, kMul, kMin, kMax, kMinimum, kMaximum}
+                     : std::vector<BinaryOp>{kAdd, kMul, kMin, kMax};
   ElementWise f("reduce");
   f.input(t);
   for (const BinaryOp op : ops) {
@@ -141,6 +143,68 @@ TEST_P(OpsTest, Reduce) {
   Rng rng(6);
   // Exact in any order.
   expect_same(f.get(), small_args(f.get(), rng, t.is_signed() ? -2 : 0, 2));
+}
+
+void fill_with_specials(ir::Array& a, Rng& rng) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  for (int64_t i = 0; i < a.elements(); ++i) {
+    a.set_double(i, rng.pick<double>({std::nan(""), kInf, -kInf, 0, -0.0, 1, -2, 3, 4}));
+  }
+}
+
+// NaN, infinities and zeros on either side, in every lane and in the accumulator of a reduction.
+TEST_P(OpsTest, ExtremesOfSpecialValues) {
+  const DType t = GetParam();
+  if (!t.is_float()) {
+    return;
+  }
+  const Expr half = ir::make_float(t, 0.5);
+  using enum BinaryOp;
+  ElementWise f("extremes");
+  f.input(t);
+  f.input(t);
+  for (const BinaryOp op : {kMin, kMax, kMinimum, kMaximum}) {
+    for (const int lanes : {1, 3, 5, 8, 16}) {
+      const Expr constant = ir::broadcast(half, lanes);
+      f.output(t, lanes, [&](auto& in) { return ir::make_binary(op, in[0], in[1]); });
+      f.output(t, lanes, [&](auto& in) { return ir::make_binary(op, in[0], constant); });
+      f.output(t, lanes, [&](auto& in) { return ir::make_binary(op, constant, in[0]); });
+      if (lanes == 1) {
+        continue;
+      }
+      f.output(t, lanes,
+               [&](auto& in) { return ir::broadcast(ir::vector_reduce(op, in[0]), lanes); });
+    }
+  }
+  Rng rng(11);
+  auto args = random_args(f.get(), rng);
+  fill_with_specials(args[0], rng);
+  fill_with_specials(args[1], rng);
+  expect_same(f.get(), args);
+}
+
+TEST_P(OpsTest, GroupsOfSpecialValues) {
+  const DType t = GetParam();
+  if (!t.is_float()) {
+    return;
+  }
+  using enum BinaryOp;
+  ir::Function f{"groups", {ir::Buffer::make("in", t, {240})}, 1, {}};
+  std::vector<ir::Stmt> loops;
+  for (const BinaryOp op : {kMin, kMax, kMinimum, kMaximum}) {
+    const auto out = ir::Buffer::make("out", t, {60});
+    const ir::Var i("i");
+    const Expr lanes = ir::load(f.params[0], {ir::ramp(i * 16, 1, 16)});
+    loops.push_back(
+        ir::make_for(i, 0, 15, ir::ForKind::kSerial,
+                     ir::store(out, {ir::ramp(i * 4, 1, 4)}, ir::vector_reduce(op, lanes, 4))));
+    f.params.push_back(out);
+  }
+  f.body = ir::block(loops);
+  Rng rng(12);
+  auto args = random_args(f, rng);
+  fill_with_specials(args[0], rng);
+  expect_same(f, args);
 }
 
 std::vector<double> edge_values() {

@@ -255,6 +255,7 @@ TEST(Build, RefusesWhatDoesNotFit) {
   EXPECT_THROW(make_for(i, 0, 4, ForKind::kThread, no_op()), InternalError);
   EXPECT_THROW(make_for(i, 0, 4, ForKind::kSerial, no_op(), ThreadTag::kThreadX), InternalError);
   EXPECT_THROW(identity_of(BinaryOp::kSub, kF32), InternalError);
+  EXPECT_THROW(make_binary(BinaryOp::kMaximum, i, i), InternalError);
   EXPECT_THROW(Buffer::make("B", kF32, {4, 0}), InternalError);
   EXPECT_THROW(Buffer::make("B", kF32.with_lanes(4), {4}), InternalError);
 }
@@ -266,6 +267,8 @@ TEST(Build, Identities) {
       {identity_of(BinaryOp::kMul, kBF16), "bf16(1.0)"},
       {identity_of(BinaryOp::kMax, kF32), "-inf"},
       {identity_of(BinaryOp::kMin, kF32), "inf"},
+      {identity_of(BinaryOp::kMaximum, kF32), "-inf"},
+      {identity_of(BinaryOp::kMinimum, kF16), "f16(inf)"},
       {identity_of(BinaryOp::kMax, kI8), "i8(-128)"},
       {identity_of(BinaryOp::kMin, kU8), "u8(255)"},
       {identity_of(BinaryOp::kMax, kU64), "u64(0)"},

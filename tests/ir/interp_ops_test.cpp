@@ -379,6 +379,27 @@ TEST_P(Floats, IntermediateResultsAreRounded) {
   EXPECT_EQ(got.get_double(1), 4 * e);
 }
 
+TEST_P(Floats, ExtremesOfNan) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const Array a = array({1, nan, 1, nan, inf, nan, -inf});
+  const Array b = array({2, 1, nan, nan, nan, -inf, nan});
+  const std::vector<std::pair<BinaryOp, std::vector<double>>> rows{
+      {BinaryOp::kMin, {1, nan, 1, nan, inf, nan, -inf}},
+      {BinaryOp::kMax, {2, nan, 1, nan, inf, nan, -inf}},
+      {BinaryOp::kMinimum, {1, nan, nan, nan, nan, nan, nan}},
+      {BinaryOp::kMaximum, {2, nan, nan, nan, nan, nan, nan}}};
+  for (const auto& [op, want] : rows) {
+    const BinaryOp extreme = op;
+    const Array got = run_elementwise(
+        GetParam(), {a, b}, [&](const auto& x) { return make_binary(extreme, x[0], x[1]); });
+    for (size_t k = 0; k < want.size(); ++k) {
+      expect_same(got.get_double(static_cast<int64_t>(k)), want[k],
+                  std::string(to_string(op)) + " " + std::to_string(k));
+    }
+  }
+}
+
 TEST_P(Floats, ComparesAndNan) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Array a = array({1, 2, 2, nan, nan, -0.0});

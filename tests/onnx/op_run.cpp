@@ -187,8 +187,9 @@ std::string difference(const ir::Array& got, const ir::Array& want, double toler
   for (int64_t i = 0; i < want.elements(); ++i) {
     const double g = got.get_double(i);
     const double w = want.get_double(i);
-    const bool same = g == w || (std::isnan(g) && std::isnan(w)) ||
-                      std::abs(g - w) <= tolerance * std::max(1.0, std::abs(w));
+    const bool same =
+        g == w || (std::isnan(g) && std::isnan(w)) ||
+        (std::isfinite(w) && std::abs(g - w) <= tolerance * std::max(1.0, std::abs(w)));
     if (!same) {
       return fmt::format("element {} is {}, not {}", i, g, w);
     }

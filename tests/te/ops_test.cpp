@@ -94,7 +94,8 @@ TEST(Matmul, HalfPrecisionSumsInF32) {
 TEST(Reduce, EveryCombinerOverEveryDimension) {
   Rng rng(5);
   const Nd x = random_nd(rng, {3, 1, 5}, -2, 2);
-  for (const BinaryOp op : {BinaryOp::kAdd, BinaryOp::kMul, BinaryOp::kMin, BinaryOp::kMax}) {
+  for (const BinaryOp op : {BinaryOp::kAdd, BinaryOp::kMul, BinaryOp::kMin, BinaryOp::kMax,
+                            BinaryOp::kMinimum, BinaryOp::kMaximum}) {
     for (const Index& dims : {Index{0}, Index{-1}, Index{0, 2}, Index{2, 0, 1}, Index{}}) {
       for (const bool keep : {false, true}) {
         const Nd got = run_op({x}, [&](Builder& b, const Tensors& xs) {
@@ -110,9 +111,10 @@ TEST(Reduce, EveryCombinerOverEveryDimension) {
             kept_shape.push_back(gone[d] ? 1 : x.shape[d]);
           }
         }
+        const bool smallest = op == BinaryOp::kMin || op == BinaryOp::kMinimum;
         const double start = op == BinaryOp::kAdd   ? 0
                              : op == BinaryOp::kMul ? 1
-                             : op == BinaryOp::kMin ? INFINITY
+                             : smallest             ? INFINITY
                                                     : -INFINITY;
         Nd want(kept_shape, start);
         for_each(x.shape, [&](const Index& i) {
@@ -125,7 +127,7 @@ TEST(Reduce, EveryCombinerOverEveryDimension) {
           double& v = want(at);
           v = op == BinaryOp::kAdd   ? v + x(i)
               : op == BinaryOp::kMul ? v * x(i)
-              : op == BinaryOp::kMin ? std::min(v, x(i))
+              : smallest             ? std::min(v, x(i))
                                      : std::max(v, x(i));
         });
         expect_equal(want, got);

@@ -44,6 +44,12 @@ const char* const kFixedPoints[] = {
     "output Z\n",
 
     "input X: f32[4]\n"
+    "Y[i: 4] = maximum(X[i], minimum(X[3 - i], 1.0))\n"
+    "M[] = maximum(i: 4) Y[i]\n"
+    "N[] = minimum(i: 4) maximum(Y[i], X[i])\n"
+    "output M\noutput N\n",
+
+    "input X: f32[4]\n"
     "Y[i: 4] = -(X[i] - (X[3 - i] - 1.0)) * (2.0 + X[i]) / -3.0\n"
     "Z[i: 4] = pow(exp(Y[i]), 0.5) + fma(X[i], 2.0, Y[i])\n"
     "output Z\n",
@@ -185,6 +191,9 @@ const Refusal kRefusals[] = {
      "the condition of select must be bool, not f32"},
     {"input A: f32[4]\nC[] = any(i: 4) A[i]\noutput C\n", 2, 7, "type mismatch: 'any' of f32"},
     {"input A: bool[4]\nC[] = sum(i: 4) A[i]\noutput C\n", 2, 7, "type mismatch: 'sum' of bool"},
+    {"input A: i32[4]\nC[] = maximum(i: 4) A[i]\noutput C\n", 2, 7,
+     "type mismatch: 'maximum' of i32"},
+    {"input A: i32[4]\nC[i: 4] = minimum(A[i], 1)\noutput C\n", 2, 11, "needs float operands"},
     {"input A: f32[4]\nC[i: 4] = max(A[i])\noutput C\n", 2, 11, "'max' takes 2 arguments, not 1"},
     {"input A: f32[4]\nC[i: 4] = frob(A[i])\noutput C\n", 2, 11, "unknown function 'frob'"},
     {"input A: f32[4]\nC[i: 4] = f32x4(A[i])\noutput C\n", 2, 11, "'f32x4' is a vector type"},

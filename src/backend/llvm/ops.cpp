@@ -28,6 +28,26 @@ const llvm::ConstantInt* splat_const(const Value* v) {
   return c != nullptr ? llvm::dyn_cast<llvm::ConstantInt>(c) : nullptr;
 }
 
+// A constant other than NaN, in all lanes.
+bool is_number(const Value* v) {
+  const auto* c = llvm::dyn_cast<llvm::Constant>(v);
+  if (c != nullptr && c->getType()->isVectorTy()) {
+    c = c->getSplatValue();
+  }
+  const auto* f = c != nullptr ? llvm::dyn_cast<llvm::ConstantFP>(c) : nullptr;
+  return f != nullptr && !f->isNaN();
+}
+
+// The result is one of the operands, so that it needs no rounding.
+bool picks_operand(BinaryOp op) {
+  return op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kMinimum ||
+         op == BinaryOp::kMaximum;
+}
+
+bool skips_nan(BinaryOp op, ir::DType t) {
+  return t.is_float() && (op == BinaryOp::kMin || op == BinaryOp::kMax);
+}
+
 }  // namespace
 
 Value* Ops::splat(Value* x, int lanes) {
@@ -61,6 +81,32 @@ Value* Ops::multiply_add(Value* x, Value* y, Value* z) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, z});
 }
 
+// y where it is beyond x. On x86 a compare and a select of the same operands are one vmaxps. Elsewhere
+// there is an instruction that is NaN if either side is, which is the same if y is a number.
+Value* Ops::float_pick(bool smaller, Value* x, Value* y) {
+  if (!cpu_.x86 && is_number(y)) {
+    return float_extremum(smaller, x, y);
+  }
+  return b_.CreateSelect(smaller ? b_.CreateFCmpOLT(y, x) : b_.CreateFCmpOGT(y, x), y, x);
+}
+
+// NaN if either side is. x86 tests the first operand of llvm.maximum for it: that is y, in a reduction
+// the next element, so that the test does not wait for the elements before. With a constant there is
+// nothing to test.
+Value* Ops::float_extremum(bool smaller, Value* x, Value* y) {
+  if (is_number(x)) {
+    std::swap(x, y);
+  }
+  if (cpu_.x86 && is_number(y)) {
+    return float_pick(smaller, x, y);
+  }
+  const llvm::IRBuilder<>::FastMathFlagGuard guard(b_);
+  llvm::FastMathFlags flags = b_.getFastMathFlags();
+  flags.setNoSignedZeros();
+  b_.setFastMathFlags(flags);
+  return smaller ? b_.CreateMinimum(y, x) : b_.CreateMaximum(y, x);
+}
+
 Value* Ops::float_binary(BinaryOp op, Value* x, Value* y) {
   switch (op) {
     case BinaryOp::kAdd:
@@ -79,11 +125,12 @@ Value* Ops::float_binary(BinaryOp op, Value* x, Value* y) {
       return b_.CreateFCmpOLT(x, y);
     case BinaryOp::kLe:
       return b_.CreateFCmpOLE(x, y);
-    // On x86 a compare and a select of the same operands are one vminps; elsewhere minnum is one.
     case BinaryOp::kMin:
-      return cpu_.x86 ? b_.CreateSelect(b_.CreateFCmpOLT(x, y), x, y) : b_.CreateMinNum(x, y);
     case BinaryOp::kMax:
-      return cpu_.x86 ? b_.CreateSelect(b_.CreateFCmpOGT(x, y), x, y) : b_.CreateMaxNum(x, y);
+      return float_pick(op == BinaryOp::kMin, x, y);
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      return float_extremum(op == BinaryOp::kMinimum, x, y);
     default:
       break;
   }
@@ -164,6 +211,9 @@ Value* Ops::int_binary(BinaryOp op, ir::DType t, Value* x, Value* y, bool index)
     case BinaryOp::kShl:
     case BinaryOp::kShr:
       return shift(op, t, x, y);
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      break;  // of floats only
   }
   TENON_CHECK(false) << "operator " << static_cast<int>(op) << " on integers";
   return nullptr;
@@ -174,8 +224,7 @@ Value* Ops::binary(BinaryOp op, ir::DType t, Value* x, Value* y, bool index) {
     return int_binary(op, t, x, y, index);
   }
   Value* r = float_binary(op, x, y);
-  const bool exact = ir::is_comparison(op) || op == BinaryOp::kMin || op == BinaryOp::kMax;
-  return exact ? r : round_to(b_, cpu_, t, r);
+  return picks_operand(op) || ir::is_comparison(op) ? r : round_to(b_, cpu_, t, r);
 }
 
 namespace {
@@ -281,7 +330,16 @@ Value* Ops::call(ir::Intrinsic fn, ir::DType t, llvm::ArrayRef<Value*> args) {
   return exact ? r : round_to(b_, cpu_, t, r);
 }
 
+Value* Ops::without_nan(BinaryOp op, ir::DType t, Value* x) {
+  if (!skips_nan(op, t)) {
+    return x;
+  }
+  Value* none = llvm::ConstantFP::getInfinity(x->getType(), op == BinaryOp::kMax);
+  return float_pick(op == BinaryOp::kMin, none, x);
+}
+
 Value* Ops::reduce(BinaryOp op, ir::DType t, Value* x) {
+  x = without_nan(op, t, x);
   Value* odd = nullptr;
   while (lanes_of(x) > 1) {
     const int n = lanes_of(x);
@@ -297,6 +355,7 @@ Value* Ops::reduce(BinaryOp op, ir::DType t, Value* x) {
 
 Value* Ops::reduce_groups(BinaryOp op, ir::DType t, Value* x, int groups) {
   const int group = lanes_of(x) / groups;
+  x = without_nan(op, t, x);
   Value* r = nullptr;
   for (int at = 0; at < group; ++at) {
     std::vector<int> picked;

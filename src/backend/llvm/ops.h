@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operations on carried values (types.h): what each operator of the loop IR becomes.
 //
-//   binary(kMax, f32x16, a, b)      =>  select (fcmp ogt a, b), a, b          one vmaxps
+//   binary(kMax, f32x16, a, b)      =>  select (fcmp ogt b, a), b, a          one vmaxps
 //   binary(kFloorMod, i32, a, 16)   =>  and a, 15
 #pragma once
 
@@ -42,6 +42,10 @@ class Ops {
 
  private:
   llvm::Value* float_binary(ir::BinaryOp op, llvm::Value* x, llvm::Value* y);
+  llvm::Value* float_pick(bool smaller, llvm::Value* x, llvm::Value* y);
+  llvm::Value* float_extremum(bool smaller, llvm::Value* x, llvm::Value* y);
+  // What a reduction by kMin or kMax skips, replaced by what changes nothing there.
+  llvm::Value* without_nan(ir::BinaryOp op, ir::DType t, llvm::Value* x);
   llvm::Value* int_binary(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y, bool index);
   llvm::Value* divide(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y);
   llvm::Value* shift(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y);

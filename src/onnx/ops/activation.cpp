@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise activations. Formulas of 16-bit floats are computed in f32 and rounded once.
 #include <cmath>
+#include <limits>
 
 #include "onnx/ops/emit.h"
 
@@ -53,7 +54,7 @@ std::vector<ValueId> convert_prelu(Convert& c) {
   }
   require_same_type(c, {c.input(0), slope});
   return {c.b().elementwise("prelu", {c.input(0), slope}, [](Args v) {
-    return ir::select(is_negative(v[0]), v[0] * v[1], v[0]);
+    return ir::select(ir::lt(zero(v[0]), v[0]), v[0], v[0] * v[1]);
   })};
 }
 
@@ -165,18 +166,17 @@ std::vector<ValueId> convert_shrink(Convert& c) {
   })};
 }
 
-// One bound of Clip: an attribute before opset 11, then an input, absent for none.
+// One bound of Clip: an attribute before opset 11, which is a finite f32 where it is absent, then an
+// input, absent for none.
 struct Bound {
   std::optional<Expr> value;  // known
   ValueId operand = -1;       // computed
 };
 
-Bound bound(Convert& c, const std::string& attribute, size_t input) {
+Bound bound(Convert& c, const std::string& attribute, size_t input, double default_value) {
   Bound b;
   if (c.opset() < 11) {
-    if (c.has(attribute)) {
-      b.value = ir::make_const(c.dtype(0), c.float_or(attribute, 0));
-    }
+    b.value = ir::make_const(c.dtype(0), c.float_or(attribute, default_value));
   } else if (c.has_input(input)) {
     require_same_type(c, {c.input(0), c.input(input)});
     if (count_elements(c.shape(input)) != 1) {
@@ -191,10 +191,17 @@ Bound bound(Convert& c, const std::string& attribute, size_t input) {
   return b;
 }
 
+bool is_nan(const Expr& constant) {
+  const auto* f = constant.as<ir::FloatImm>();
+  return f != nullptr && std::isnan(f->value);
+}
+
+// A known bound on the right, as a number, keeps a NaN of x for nothing.
 std::vector<ValueId> convert_clip(Convert& c) {
   require_number(c.dtype(0));
-  const Bound lo = bound(c, "min", 1);
-  const Bound hi = bound(c, "max", 2);
+  constexpr double kHighest = std::numeric_limits<float>::max();
+  const Bound lo = bound(c, "min", 1, -kHighest);
+  const Bound hi = bound(c, "max", 2, kHighest);
   if (!lo.value && lo.operand < 0 && !hi.value && hi.operand < 0) {
     return {c.input(0)};
   }
@@ -208,10 +215,12 @@ std::vector<ValueId> convert_clip(Convert& c) {
     Expr x = v[0];
     size_t next = 1;
     if (lo.value || lo.operand >= 0) {
-      x = ir::max(x, lo.value ? *lo.value : v[next++]);
+      x = lo.value && !is_nan(*lo.value) ? ir::max(x, *lo.value)
+                                         : ir::maximum(x, lo.value ? *lo.value : v[next++]);
     }
     if (hi.value || hi.operand >= 0) {
-      x = ir::min(x, hi.value ? *hi.value : v[next]);
+      x = hi.value && !is_nan(*hi.value) ? ir::min(x, *hi.value)
+                                         : ir::minimum(x, hi.value ? *hi.value : v[next]);
     }
     return x;
   })};

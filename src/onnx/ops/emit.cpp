@@ -111,6 +111,11 @@ ValueId along_axis(Convert& c, ValueId x, int64_t axis, int64_t rank) {
 
 ir::DType wide(ir::DType t) { return t.is_float() && t.bits == 16 ? ir::kF32 : t; }
 
+ir::Expr is_extreme(const ir::Expr& v, const ir::Expr& best) {
+  const ir::Expr same = ir::eq(v, best);
+  return v.dtype().is_float() ? ir::logical_or(same, ir::call(ir::Intrinsic::kIsNan, {v})) : same;
+}
+
 ir::Expr literal(const ir::Array& a, int64_t offset) {
   const ir::Scalar v = a.get(offset);
   return a.dtype().is_float() ? ir::make_float(a.dtype(), v.f) : ir::make_int(a.dtype(), v.i);

@@ -56,6 +56,16 @@ ir::Expr in_wide(const ir::Expr& v, const Fn& fn) {
   return ir::cast(v.dtype(), fn(ir::cast(wide(v.dtype()), v)));
 }
 inline ir::Expr number(const ir::Expr& like, double v) { return ir::make_const(like.dtype(), v); }
+// What reduces elements of type t to the largest (smallest) one; of floats NaN if there is one.
+inline ir::BinaryOp maximum_of(ir::DType t) {
+  return t.is_float() ? ir::BinaryOp::kMaximum : ir::BinaryOp::kMax;
+}
+inline ir::BinaryOp minimum_of(ir::DType t) {
+  return t.is_float() ? ir::BinaryOp::kMinimum : ir::BinaryOp::kMin;
+}
+// A NaN, or equal to `best`, which a reduction by maximum_of or minimum_of found: so the first NaN is
+// the first extreme element.
+ir::Expr is_extreme(const ir::Expr& v, const ir::Expr& best);
 // An element of a constant array as an expression.
 ir::Expr literal(const ir::Array& a, int64_t offset = 0);
 

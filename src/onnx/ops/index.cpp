@@ -163,19 +163,35 @@ std::vector<ValueId> convert_arg(Convert& c) {
   }
   const ValueId places = c.b().compute(label_of(c), {c.input(0)}, [&](te::Builder& t, Tensors in) {
     const std::string name = label_of(c);
-    const auto combiner = kLargest ? ir::BinaryOp::kMax : ir::BinaryOp::kMin;
+    const auto combiner = kLargest ? maximum_of(in[0].dtype()) : minimum_of(in[0].dtype());
     const te::Tensor best = t.reduce(name + ".best", line.rest, combiner, {line.length()},
                                      [&](Axes at, Axes k) { return line.read(in[0], at, k[0]); });
     const te::Tensor found =
         t.reduce(name + ".place", line.rest, last ? ir::BinaryOp::kMax : ir::BinaryOp::kMin,
                  {line.length()}, [&](Axes at, Axes k) {
-                   const Expr same =
-                       ir::eq(line.read(in[0], at, k[0]), ir::load(best, {at.begin(), at.end()}));
+                   const Expr same = is_extreme(line.read(in[0], at, k[0]),
+                                                ir::load(best, {at.begin(), at.end()}));
                    return ir::select(same, k[0], last ? Expr(0) : Expr(line.length() - 1));
                  });
     return found;
   });
   return {c.b().reshape(places, shape)};
+}
+
+// Whether `other` comes before `own` in the order of TopK, where NaN is larger than any number and equal
+// elements keep theirs.
+Expr comes_first(const Expr& other, const Expr& own, const Expr& earlier, bool largest) {
+  const Expr better = largest ? ir::lt(own, other) : ir::lt(other, own);
+  const Expr before = ir::logical_or(better, ir::logical_and(ir::eq(own, other), earlier));
+  if (!own.dtype().is_float()) {
+    return before;
+  }
+  const Expr own_nan = ir::call(ir::Intrinsic::kIsNan, {own});
+  const Expr other_nan = ir::call(ir::Intrinsic::kIsNan, {other});
+  const Expr among_nans = ir::logical_and(own_nan, ir::logical_and(other_nan, earlier));
+  const Expr one_nan = largest ? ir::logical_and(other_nan, ir::logical_not(own_nan))
+                               : ir::logical_and(own_nan, ir::logical_not(other_nan));
+  return ir::logical_or(before, ir::logical_or(among_nans, one_nan));
 }
 
 // Element i comes at the place that equals the number of elements before it in the order.
@@ -187,10 +203,8 @@ ValueId top_places(Convert& c, const Line& line, const Shape& shape, bool larges
           others.erase(others.begin() + static_cast<std::ptrdiff_t>(line.axis));
           const Expr own = ir::load(in[0], {at.begin(), at.end()});
           const Expr other = line.read(in[0], others, k[0]);
-          const Expr better = largest ? ir::lt(own, other) : ir::lt(other, own);
-          const Expr earlier = ir::logical_and(ir::eq(own, other), ir::lt(k[0], at[line.axis]));
-          return ir::select(ir::logical_or(better, earlier), ir::make_int(ir::kI32, 1),
-                            ir::make_int(ir::kI32, 0));
+          const Expr first = comes_first(other, own, ir::lt(k[0], at[line.axis]), largest);
+          return ir::select(first, ir::make_int(ir::kI32, 1), ir::make_int(ir::kI32, 0));
         });
     return t.reduce("topk.place", shape, ir::BinaryOp::kMax, {line.length()}, [&](Axes at, Axes k) {
       std::vector<ir::Var> others(at.begin(), at.end());

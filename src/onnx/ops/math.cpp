@@ -183,14 +183,17 @@ std::vector<ValueId> convert_bit_shift(Convert& c) {
   })};
 }
 
-// a - trunc(a / b) * b, by way of f64 so that the quotient of narrower floats is exact enough.
+// a - trunc(a / b) * b, by way of f64 so that the quotient of narrower floats is exact enough. The rest
+// by an infinity is a, or the infinity where floor makes the quotient -1.
 Expr float_mod(const Expr& a, const Expr& b, Intrinsic rounding) {
   const Expr x = ir::cast(ir::kF64, a);
   const Expr y = ir::cast(ir::kF64, b);
   const Expr rest = x - ir::call(rounding, {x / y}) * y;
+  const Expr opposed = ir::lt(x * y, ir::zero_of(ir::kF64));
+  const Expr by_infinity = rounding == Intrinsic::kFloor ? ir::select(opposed, y, x) : x;
   const Expr endless = ir::logical_and(ir::call(Intrinsic::kIsInf, {y}),
                                        ir::logical_not(ir::call(Intrinsic::kIsInf, {x})));
-  return ir::cast(a.dtype(), ir::select(endless, x, rest));
+  return ir::cast(a.dtype(), ir::select(endless, by_infinity, rest));
 }
 
 std::vector<ValueId> convert_mod(Convert& c) {
@@ -258,8 +261,8 @@ Expr folded(Args v) {
   return all;
 }
 
-Expr lesser(const Expr& a, const Expr& b) { return ir::min(a, b); }
-Expr larger(const Expr& a, const Expr& b) { return ir::max(a, b); }
+Expr lesser(const Expr& a, const Expr& b) { return ir::minimum(a, b); }
+Expr larger(const Expr& a, const Expr& b) { return ir::maximum(a, b); }
 
 std::vector<ValueId> operands_of_fold(Convert& c) {
   std::vector<ValueId> operands = all_inputs(c);

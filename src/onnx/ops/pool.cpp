@@ -30,10 +30,13 @@ Shape pooled_shape(Convert& c, const WindowSet& w) {
   return shape;
 }
 
-// The place in the whole tensor of the first element of each window that equals its maximum.
+// The place in the whole tensor of the first element of each window that equals its maximum; of its
+// first element where all are NaN, which the maximum passes over. Places of elements that are not the
+// maximum come behind all others in the search, by `count`.
 ValueId max_indices(Convert& c, const WindowSet& w, ValueId y) {
   const Shape in = c.shape(0);
   const Shape out = pooled_shape(c, w);
+  const int64_t count = count_elements(in);
   const bool columns = c.int_or("storage_order", 0) == 1;
   const auto place = [&](const std::vector<ir::Expr>& at) {
     ir::Expr flat = 0;
@@ -59,10 +62,13 @@ ValueId max_indices(Convert& c, const WindowSet& w, ValueId y) {
           const std::vector<ir::Expr> here(axes.begin(), axes.end());
           const ir::Expr hit =
               ir::logical_and(inside, ir::eq(ir::load(x[0], at), ir::load(x[1], here)));
-          return ir::select(hit, place(at), count_elements(in));
+          const ir::Expr miss = ir::select(inside, place(at) + ir::Expr(count), 2 * count - 1);
+          return ir::select(hit, place(at), miss);
         });
-    if (!columns) return first;
-    return te::elementwise(b, "max_indices", {first}, [&](Args v) { return by_columns(v[0]); });
+    return te::elementwise(b, "max_indices", {first}, [&](Args v) {
+      const ir::Expr flat = ir::select(ir::lt(v[0], count), v[0], v[0] - ir::Expr(count));
+      return columns ? by_columns(flat) : flat;
+    });
   });
 }
 
@@ -186,7 +192,7 @@ std::vector<ValueId> convert_global_max_pool(Convert& c) {
   require_float(c.dtype(0));
   const auto dims = spatial_dims(c);
   return {c.b().compute("global_max_pool", {c.input(0)}, [&](te::Builder& b, Tensors x) {
-    return te::reduce_dims(b, "global_max_pool", x[0], ir::BinaryOp::kMax, dims, true);
+    return te::reduce_dims(b, "global_max_pool", x[0], maximum_of(x[0].dtype()), dims, true);
   })};
 }
 

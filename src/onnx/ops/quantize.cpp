@@ -42,7 +42,7 @@ void require_storage(ir::DType t) {
   }
 }
 
-// A real number, already divided by the scale, to its integer.
+// A real number, already divided by the scale, to its integer. NaN stays up to the cast, which makes it 0.
 Expr saturated(const Expr& v, const Expr& zero, ir::DType t) {
   Expr whole = ir::call(Intrinsic::kRound, {v});
   if (zero.defined()) {
@@ -154,8 +154,8 @@ ValueId integer_matmul(Convert& c, ValueId a, ValueId b) {
 }
 
 Quantizer covering(Convert& c, ValueId x) {
-  const ValueId low = whole_reduction(c, x, "lowest", ir::BinaryOp::kMin);
-  const ValueId high = whole_reduction(c, x, "highest", ir::BinaryOp::kMax);
+  const ValueId low = whole_reduction(c, x, "lowest", minimum_of(c.b().dtype(x)));
+  const ValueId high = whole_reduction(c, x, "highest", maximum_of(c.b().dtype(x)));
   const ValueId scale = c.b().elementwise("scale", {low, high}, [](Args v) {
     const Expr zero = ir::zero_of(v[0].dtype());
     const Expr range = ir::max(v[1], zero) - ir::min(v[0], zero);

@@ -37,7 +37,7 @@ constexpr Kind kKinds[] = {
      }},
     {"hardsigmoid", true, true, 0.2, 0.5,
      [](const Expr& x, const Expr& a, const Expr& b) {
-       return ir::max(like(x, 0), ir::min(like(x, 1), a * x + b));
+       return ir::min(ir::max(a * x + b, like(x, 0)), like(x, 1));
      }},
     {"leakyrelu", true, false, 0.01, 0,
      [](const Expr& x, const Expr& a, const Expr&) {

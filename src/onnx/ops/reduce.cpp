@@ -139,8 +139,10 @@ ValueId over_nothing(Convert& c, const Region& r, double value) {
   return filled(c, c.dtype(0), r.shape, value);
 }
 
-// Any and all are what Max and Min of bool mean.
+// Any and all are what Max and Min of bool mean; of floats a NaN is the result.
 Reduction for_type(Reduction kind, ir::DType t) {
+  if (t.is_float() && kind.combiner == BinaryOp::kMax) kind.combiner = maximum_of(t);
+  if (t.is_float() && kind.combiner == BinaryOp::kMin) kind.combiner = minimum_of(t);
   if (t.is_bool()) {
     if (kind.combiner != BinaryOp::kMax && kind.combiner != BinaryOp::kMin) {
       refuse("the operand is bool");
@@ -280,11 +282,12 @@ te::Tensor log_softmax(te::Builder& t, const te::Tensor& x) {
 
 te::Tensor hardmax(te::Builder& t, const te::Tensor& x) {
   const RowReads rows(x);
-  const te::Tensor top = t.reduce("hardmax.max", rows.outer, BinaryOp::kMax, {rows.length()},
+  const te::Tensor top = t.reduce("hardmax.max", rows.outer, maximum_of(rows.type), {rows.length()},
                                   [&](Axes i, Axes j) { return rows.element(i, j[0]); });
   const te::Tensor first =
       t.reduce("hardmax.first", rows.outer, BinaryOp::kMin, {rows.length()}, [&](Axes i, Axes j) {
-        return ir::select(ir::eq(rows.element(i, j[0]), rows.of_row(top, i)), j[0], rows.length());
+        return ir::select(is_extreme(rows.element(i, j[0]), rows.of_row(top, i)), j[0],
+                          rows.length());
       });
   return t.compute("hardmax", x.shape(), [&](Axes at) {
     return ir::select(ir::eq(at.back(), rows.of_row(first, at)), ir::make_const(x.dtype(), 1),

@@ -17,9 +17,11 @@ using ir::BinaryOp;
 // Every walk over a body is recursive; this keeps the stack small.
 constexpr int kMaxDepth = 500;
 
-constexpr std::array<std::pair<std::string_view, BinaryOp>, 7> kBinaryFunctions = {{
+constexpr std::array<std::pair<std::string_view, BinaryOp>, 9> kBinaryFunctions = {{
     {"min", BinaryOp::kMin},
     {"max", BinaryOp::kMax},
+    {"minimum", BinaryOp::kMinimum},
+    {"maximum", BinaryOp::kMaximum},
     {"bit_and", BinaryOp::kBitAnd},
     {"bit_or", BinaryOp::kBitOr},
     {"bit_xor", BinaryOp::kBitXor},
@@ -89,6 +91,9 @@ std::string type_rule(BinaryOp op, ir::DType t) {
     case BinaryOp::kShl:
     case BinaryOp::kShr:
       return t.is_int() ? "" : "needs integer operands";
+    case BinaryOp::kMinimum:
+    case BinaryOp::kMaximum:
+      return t.is_float() ? "" : "needs float operands";
     case BinaryOp::kEq:
     case BinaryOp::kNe:
       return "";

@@ -22,11 +22,13 @@ using text::Cursor;
 using text::Token;
 using text::TokenKind;
 
-constexpr std::array<std::pair<std::string_view, BinaryOp>, 6> kReductions = {{
+constexpr std::array<std::pair<std::string_view, BinaryOp>, 8> kReductions = {{
     {"sum", BinaryOp::kAdd},
     {"prod", BinaryOp::kMul},
     {"min", BinaryOp::kMin},
     {"max", BinaryOp::kMax},
+    {"minimum", BinaryOp::kMinimum},
+    {"maximum", BinaryOp::kMaximum},
     {"all", BinaryOp::kAnd},
     {"any", BinaryOp::kOr},
 }};
@@ -161,14 +163,15 @@ class DagParser {
     return all;
   }
 
-  // sum(k: 8) in front of a body; min and max are functions unless an axis follows.
+  // sum(k: 8) in front of a body; min, max, minimum and maximum are functions unless an axis follows.
   std::optional<BinaryOp> reduction_ahead() const {
     const Token& word = cursor_.peek();
     for (const auto& [name, code] : kReductions) {
       if (word.is_word(name) && cursor_.peek(1).is("(")) {
         const bool has_axis = cursor_.peek(2).kind == TokenKind::kName && cursor_.peek(3).is(":");
-        const bool is_function = code == BinaryOp::kMin || code == BinaryOp::kMax;
-        return has_axis || !is_function ? std::optional(code) : std::nullopt;
+        const bool only_reduces = code != BinaryOp::kMin && code != BinaryOp::kMax &&
+                                  code != BinaryOp::kMinimum && code != BinaryOp::kMaximum;
+        return has_axis || only_reduces ? std::optional(code) : std::nullopt;
       }
     }
     return std::nullopt;
@@ -233,7 +236,8 @@ class DagParser {
     op.body = o.expr;
     if (op.is_reduction()) {
       const bool logical = *op.combiner == BinaryOp::kAnd || *op.combiner == BinaryOp::kOr;
-      if (logical != op.body.dtype().is_bool()) {
+      const bool floats = *op.combiner == BinaryOp::kMinimum || *op.combiner == BinaryOp::kMaximum;
+      if (logical != op.body.dtype().is_bool() || (floats && !op.body.dtype().is_float())) {
         cursor_.fail(reduction, fmt::format("type mismatch: '{}' of {}", reduction.text,
                                             ir::to_string(op.body.dtype())));
       }

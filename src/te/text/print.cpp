@@ -61,6 +61,10 @@ const char* function_name(BinaryOp op) {
       return "min";
     case BinaryOp::kMax:
       return "max";
+    case BinaryOp::kMinimum:
+      return "minimum";
+    case BinaryOp::kMaximum:
+      return "maximum";
     case BinaryOp::kBitAnd:
       return "bit_and";
     case BinaryOp::kBitOr:
@@ -87,6 +91,10 @@ const char* reduction_name(BinaryOp op) {
       return "min";
     case BinaryOp::kMax:
       return "max";
+    case BinaryOp::kMinimum:
+      return "minimum";
+    case BinaryOp::kMaximum:
+      return "maximum";
     case BinaryOp::kAnd:
       return "all";
     case BinaryOp::kOr:
