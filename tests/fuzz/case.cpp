@@ -3,18 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "fuzz/random_dag.h"
 #include "fuzz/random_trace.h"
+#include "ir/visit.h"
 #include "te/text.h"
 
 namespace tenon::fuzz {
 
 std::string to_text(const Case& c) {
   std::string out = c.what.empty() ? "" : "# " + c.what + "\n";
-  out += fmt::format("target {}\ninputs {}\ntrace {}\ndag\n", c.target, c.inputs,
-                     schedule::to_json(c.trace));
+  out += fmt::format("target {}\ninputs {}{}\ntrace {}\ndag\n", c.target, c.inputs,
+                     c.nan ? " nan" : "", schedule::to_json(c.trace));
   return out + te::to_text(*c.dag);
 }
 
@@ -32,6 +34,7 @@ Case parse_case(const std::string& text, const std::string& file) {
       c.target = value;
     } else if (key == "inputs") {
       c.inputs = std::stoull(value);
+      c.nan = value.ends_with(" nan");
     } else if (key == "trace") {
       c.trace = schedule::trace_from_json(value);
     } else if (!key.empty()) {
@@ -46,6 +49,38 @@ Case parse_case(const std::string& text, const std::string& file) {
 
 schedule::State initial_state(const Case& c) {
   return {c.dag, std::make_shared<const target::Target>(target::parse_target(c.target))};
+}
+
+namespace {
+
+// P = select(inside, X[..], 0.0) and sum(k) P * W[k], of which lowering leaves out what is not inside.
+bool pads_a_product(const te::ComputeDag& dag) {
+  bool selects = false, sums_products = false;
+  for (const te::OpRef& op : dag.ops) {
+    ir::visit(op->body, [&](const ir::Expr& e) {
+      selects = selects || e.kind() == ir::ExprKind::kSelect;
+      const auto* b = e.as<ir::Binary>();
+      sums_products = sums_products || (op->combiner == ir::BinaryOp::kAdd && b != nullptr &&
+                                        b->op == ir::BinaryOp::kMul && b->dtype.is_float());
+    });
+  }
+  return selects && sums_products;
+}
+
+}  // namespace
+
+bool has_nan(const Case& c) {
+  if (!c.nan || pads_a_product(*c.dag)) return false;
+  return std::none_of(c.trace.begin(), c.trace.end(), [](const schedule::Step& s) {
+    return std::holds_alternative<schedule::Variant>(s);
+  });
+}
+
+std::vector<ir::Array> inputs_of(const Case& c) {
+  Rng rng(c.inputs);
+  auto inputs = random_inputs(*c.dag, rng);
+  if (has_nan(c)) scatter_nan(inputs, rng);
+  return inputs;
 }
 
 std::string check_trace(const schedule::State& initial, const schedule::Trace& trace,
@@ -87,8 +122,7 @@ Outcome check_case(const Case& c, backend::llvm_cpu::Compiler* compiler, bool ev
     if (std::string why = check_trace(initial, c.trace, describe(*state)); !why.empty()) {
       return {why};
     }
-    Rng rng(c.inputs);
-    const auto inputs = random_inputs(*c.dag, rng);
+    const auto inputs = inputs_of(c);
     return check_program(*state, inputs, te::evaluate(*c.dag, inputs), compiler, every_pass);
   } catch (const InternalError& e) {
     return {std::string("replay: ") + e.what()};

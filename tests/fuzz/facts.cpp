@@ -82,7 +82,7 @@ class OpFacts {
       f.grain = f.grain < 0 ? std::max(-1000, f.grain * static_cast<int>(points)) : f.grain;
     }
     // Every window of a random pool covers some of its input.
-    f.finite = f.finite || *op_.combiner == BinaryOp::kMax;
+    f.finite = f.finite || *op_.combiner == BinaryOp::kMax || *op_.combiner == BinaryOp::kMaximum;
     return settle(op_.output.dtype(), f);
   }
 

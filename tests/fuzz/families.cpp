@@ -216,8 +216,10 @@ void draw_reduce(Growth& g) {
   if (dims.empty()) {
     dims.push_back(-1);
   }
-  const auto op = g.rng.pick(std::vector<BinaryOp>{BinaryOp::kAdd, BinaryOp::kAdd, BinaryOp::kAdd,
-                                                   BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kMul});
+  std::vector<BinaryOp> ops{BinaryOp::kAdd, BinaryOp::kAdd, BinaryOp::kAdd,
+                            BinaryOp::kMax, BinaryOp::kMin, BinaryOp::kMul};
+  if (x.dtype().is_float()) ops.insert(ops.end(), {BinaryOp::kMaximum, BinaryOp::kMinimum});
+  const auto op = g.rng.pick(ops);
   reduce_dims(g.b, g.name("red"), x, op, dims, g.rng.chance(0.4));
 }
 
@@ -299,8 +301,10 @@ void draw_binary(Growth& g) {
     return t.shape() == x.shape() && t.dtype() == x.dtype() && !t.same_as(x);
   });
   const Tensor y = same && g.rng.chance(0.7) ? *same : g.input(x.dtype(), draw_broadcast(g, x));
-  const auto op = g.rng.pick(std::vector<BinaryOp>{BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul,
-                                                   BinaryOp::kMax, BinaryOp::kMin});
+  std::vector<BinaryOp> ops{BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kMax,
+                            BinaryOp::kMin};
+  if (x.dtype().is_float()) ops.insert(ops.end(), {BinaryOp::kMaximum, BinaryOp::kMinimum});
+  const auto op = g.rng.pick(ops);
   const bool swapped = g.rng.chance(0.5);
   elementwise(g.b, g.name("b"), swapped ? std::vector<Tensor>{y, x} : std::vector<Tensor>{x, y},
               [&](Values v) { return ir::make_binary(op, v[0], v[1]); });

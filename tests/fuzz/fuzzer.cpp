@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
@@ -91,9 +93,8 @@ class Fuzzer {
                          compiled_ ? "compiled" : "interpreted");
     c.dag = std::make_shared<const te::ComputeDag>(subject_.dag(rng));
     c.inputs = seed;
-    Rng values(c.inputs);
-    inputs_ = random_inputs(*c.dag, values);
-    expected_ = te::evaluate(*c.dag, inputs_);
+    c.nan = Rng(seed).chance(subject_.nan);
+    for (auto& v : values_) v.reset();
     for (int i = 0; i < subject_.traces_per_dag && failures_ < options_.failures; ++i) {
       c.target = fmt::format("{} cores={}", rng.pick(targets_), rng.between(1, 4));
       run_trace(c, rng, seed);
@@ -128,10 +129,25 @@ class Fuzzer {
     if (!why.empty()) {
       return why;
     }
+    const Values& v = values(c);
     const Outcome outcome =
-        check_program(state, inputs_, expected_, compiler(c.target), every_pass);
+        check_program(state, v.inputs, v.expected, compiler(c.target), every_pass);
     refused_ += outcome.refused ? 1 : 0;
     return outcome.problem;
+  }
+
+  struct Values {
+    std::vector<ir::Array> inputs, expected;
+  };
+
+  const Values& values(const Case& c) {
+    auto& slot = values_[has_nan(c) ? 1 : 0];
+    if (!slot) {
+      slot.emplace();
+      slot->inputs = inputs_of(c);
+      slot->expected = te::evaluate(*c.dag, slot->inputs);
+    }
+    return *slot;
   }
 
   backend::llvm_cpu::Compiler* compiler(const std::string& target) {
@@ -197,8 +213,7 @@ class Fuzzer {
   const bool compiled_;
   std::vector<std::string> targets_;
   std::map<std::string, std::unique_ptr<backend::llvm_cpu::Compiler>> compilers_;
-  std::vector<ir::Array> inputs_;
-  std::vector<ir::Array> expected_;
+  std::array<std::optional<Values>, 2> values_;  // of the current dag; without and with NaN
   Counts counts_;
   int64_t runs_ = 0, refused_ = 0, failures_ = 0, steps_ = 0;
 };

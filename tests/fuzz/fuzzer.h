@@ -22,6 +22,7 @@ struct FuzzSubject {
   int traces_per_dag = 4;
   // Beyond agreement: empty, or what is wrong with the runs as a whole. Called after runs of 500 and more.
   std::string (*judge)(const Counts& counts, int64_t runs) = nullptr;
+  double nan = 0;  // the share of dags whose inputs hold NaN
 };
 
 int fuzz_main(int argc, char** argv, const FuzzSubject& subject);

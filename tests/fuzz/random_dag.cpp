@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fuzz/families.h"
 #include "support/check.h"
@@ -241,6 +242,15 @@ std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, Rng& rng) {
     arrays.push_back(std::move(a));
   }
   return arrays;
+}
+
+void scatter_nan(std::vector<ir::Array>& inputs, Rng& rng) {
+  for (ir::Array& a : inputs) {
+    if (!a.dtype().is_float()) continue;
+    for (int64_t i = 0; i < a.elements(); ++i) {
+      if (rng.chance(1.0 / 12)) a.set_double(i, std::nan(""));
+    }
+  }
 }
 
 }  // namespace tenon::fuzz

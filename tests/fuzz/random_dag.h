@@ -30,6 +30,8 @@ std::vector<std::string_view> family_names();
 
 // Small whole numbers, so that float sums are exact in any order (see facts.h for the ranges).
 std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, Rng& rng);
+// One element of a dozen floats becomes NaN.
+void scatter_nan(std::vector<ir::Array>& inputs, Rng& rng);
 
 // Empty, or the first mismatch. For inputs from random_inputs. Integers and outputs that depend on exact
 // operations only must be equal; others may differ by tolerance().

@@ -45,5 +45,5 @@ std::string judge(const Counts& counts, int64_t) {
 
 int main(int argc, char** argv) {
   using namespace tenon::fuzz;  // NOLINT(google-build-using-namespace): its own test
-  return fuzz_main(argc, argv, {"ScheduleFuzz", draw_dag, draw_trace, 4, judge});
+  return fuzz_main(argc, argv, {"ScheduleFuzz", draw_dag, draw_trace, 4, judge, 0.15});
 }
