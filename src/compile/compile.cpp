@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <tuple>
+#include <unordered_map>
 
 #include "compile/accuracy.h"
 #include "compile/evaluator.h"
@@ -36,10 +38,11 @@ class Places {
   Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan)
       : g_(g), plan_(plan) {
     params_.resize(plan.slots.size());
+    find_caller_memory(p);
     std::vector<bool> placed(plan.slots.size(), false);
     for (size_t s = 0; s < plan.slots.size(); ++s) {
       params_[s].bytes = stored_bytes(g, plan.slots[s]);
-      placed[s] = give_to_caller(p, s);
+      placed[s] = give_to_caller(s);
     }
     place_rest(placed);
   }
@@ -52,22 +55,21 @@ class Places {
     return layout::same_storage(s.layout, layout::Layout(g_.value(s.value).shape));
   }
 
-  bool give_to_caller(const graph::Partition& p, size_t slot) {
-    const Slot& s = plan_.slots[slot];
-    if (!is_plain(s)) return false;
+  void find_caller_memory(const graph::Partition& p) {
     for (size_t i = 0; i < g_.inputs.size(); ++i) {
-      if (g_.inputs[i] != s.value) continue;
-      params_[slot].place = Place::kInput;
-      params_[slot].index = static_cast<int32_t>(i);
-      return true;
+      callers_.emplace(g_.inputs[i], std::pair(Place::kInput, static_cast<int32_t>(i)));
     }
     for (size_t i = 0; i < g_.outputs.size(); ++i) {
-      if (p.view_of[static_cast<size_t>(g_.outputs[i])] != s.value) continue;
-      params_[slot].place = Place::kOutput;
-      params_[slot].index = static_cast<int32_t>(i);
-      return true;
+      callers_.emplace(p.view_of[static_cast<size_t>(g_.outputs[i])],
+                       std::pair(Place::kOutput, static_cast<int32_t>(i)));
     }
-    return false;
+  }
+
+  bool give_to_caller(size_t slot) {
+    const auto it = callers_.find(plan_.slots[slot].value);
+    if (it == callers_.end() || !is_plain(plan_.slots[slot])) return false;
+    std::tie(params_[slot].place, params_[slot].index) = it->second;
+    return true;
   }
 
   void place_rest(const std::vector<bool>& placed) {
@@ -124,6 +126,7 @@ class Places {
 
   const graph::Graph& g_;
   const LayoutPlan& plan_;
+  std::unordered_map<ValueId, std::pair<Place, int32_t>> callers_;  // memory of the caller
   std::vector<Param> params_;
   int64_t arena_bytes_ = 0;
 };

@@ -11,28 +11,30 @@ namespace tenon::compile {
 
 // Costs of joint values of some variables; the last of `variables` varies fastest.
 struct Table {
-  std::vector<size_t> variables;  // ascending
+  std::vector<size_t> variables;  // ascending; none: it has been taken into another one
   std::vector<double> costs;
 };
 
+// What is known about a variable is kept up to date when one beside it goes, so that each costs as much as its neighbours.
 class Elimination {
  public:
-  Elimination(const MinSum& m, size_t most) : m_(m), most_(most) {
-    for (size_t v = 0; v < m.single_.size(); ++v) tables_.push_back({{v}, m.single_[v]});
-    for (const MinSum::Pair& p : m.pairs_) tables_.push_back(as_table(p));
+  Elimination(const MinSum& m, size_t most)
+      : m_(m), most_(most), tables_of_(m.single_.size()), beside_(m.single_.size()) {
+    values_.assign(m.single_.size(), 0);
+    sizes_.assign(m.single_.size(), 1);
+    for (size_t v = 0; v < m.single_.size(); ++v) add({{v}, m.single_[v]});
+    for (const MinSum::Pair& p : m.pairs_) add(as_table(p));
+    for (size_t v = 0; v < m.single_.size(); ++v) enlist(v);
   }
 
   MinSum::Values run() {
-    std::set<size_t> left;
-    for (size_t v = 0; v < m_.single_.size(); ++v) left.insert(v);
-    while (!left.empty()) {
-      const size_t v = cheapest(left);
-      if (size_without(v) > most_) {
-        fix(most_joined(left));
-        continue;
+    while (!by_size_.empty()) {
+      const auto [size, v] = *by_size_.begin();
+      if (size > most_) {
+        fix(by_neighbours_.rbegin()->second);
+      } else {
+        eliminate(v);
       }
-      left.erase(v);
-      eliminate(v);
     }
     MinSum::Values values(m_.single_.size(), 0);
     for (auto e = eliminated_.rbegin(); e != eliminated_.rend(); ++e) {
@@ -60,68 +62,79 @@ class Elimination {
     return t;
   }
 
+  void add(Table t) {
+    for (const size_t v : t.variables) {
+      tables_of_[v].push_back(tables_.size());
+      for (const size_t o : t.variables) {
+        if (o != v) beside_[v].insert(o);
+      }
+    }
+    tables_.push_back(std::move(t));
+  }
+
   size_t index_of(const std::vector<size_t>& variables, const MinSum::Values& values) const {
     size_t i = 0;
     for (const size_t v : variables) i = i * extent(v) + values[v];
     return i;
   }
 
-  std::vector<size_t> others_of(size_t v) const {
-    std::set<size_t> all;
-    for (const Table& t : tables_) {
-      if (std::binary_search(t.variables.begin(), t.variables.end(), v)) {
-        all.insert(t.variables.begin(), t.variables.end());
-      }
-    }
-    all.erase(v);
-    return {all.begin(), all.end()};
-  }
-
   // Entries of the table that stands for `v` afterwards; no more than just above the bound.
   size_t size_without(size_t v) const {
     size_t n = 1;
-    for (const size_t o : others_of(v)) {
+    for (const size_t o : beside_[v]) {
       n *= extent(o);
       if (n > most_) return most_ + 1;
     }
     return n;
   }
 
-  size_t cheapest(const std::set<size_t>& left) const {
-    return *std::min_element(left.begin(), left.end(), [&](size_t a, size_t b) {
-      const size_t x = size_without(a), y = size_without(b);
-      return x != y ? x < y : a < b;
-    });
+  void enlist(size_t v) {
+    sizes_[v] = size_without(v);
+    by_size_.emplace(sizes_[v], v);
+    by_neighbours_.emplace(beside_[v].size(), v);
   }
-  size_t most_joined(const std::set<size_t>& left) const {
-    return *std::max_element(left.begin(), left.end(), [&](size_t a, size_t b) {
-      const size_t x = others_of(a).size(), y = others_of(b).size();
-      return x != y ? x < y : a < b;
-    });
+  void delist(size_t v) {
+    by_size_.erase({sizes_[v], v});
+    by_neighbours_.erase({beside_[v].size(), v});
+  }
+
+  // The tables of v, which are given up.
+  std::vector<Table> take_tables(size_t v) {
+    std::vector<Table> out;
+    for (const size_t i : tables_of_[v]) {
+      if (!tables_[i].variables.empty()) out.push_back(std::move(tables_[i]));
+      tables_[i] = {};
+    }
+    tables_of_[v].clear();
+    return out;
   }
 
   // Leaves one value of it, that of the sweeps: its tables lose nothing but their other entries.
   void fix(size_t v) {
     if (swept_.empty()) swept_ = m_.sweep();
-    for (Table& t : tables_) {
-      const auto at = std::find(t.variables.begin(), t.variables.end(), v);
-      if (at == t.variables.end() || t.variables.size() == 1) continue;
-      t = without(t, v, swept_[v]);
+    delist(v);
+    const std::set<size_t> others = std::move(beside_[v]);
+    beside_[v].clear();
+    for (const size_t o : others) {
+      delist(o);
+      beside_[o].erase(v);
     }
+    for (Table& t : take_tables(v)) add(t.variables.size() > 1 ? without(t, v) : std::move(t));
     std::vector<double> only(extent(v), std::numeric_limits<double>::infinity());
     only[swept_[v]] = 0;
-    tables_.push_back({{v}, std::move(only)});
+    add({{v}, std::move(only)});
+    for (const size_t o : others) enlist(o);
+    enlist(v);
   }
 
-  Table without(const Table& t, size_t v, size_t value) const {
+  Table without(const Table& t, size_t v) {
     Table out;
     for (const size_t o : t.variables) {
       if (o != v) out.variables.push_back(o);
     }
-    MinSum::Values values(m_.single_.size(), 0);
-    values[v] = value;
-    for_each(out.variables, values,
-             [&] { out.costs.push_back(t.costs[index_of(t.variables, values)]); });
+    values_[v] = swept_[v];
+    for_each(out.variables, values_,
+             [&] { out.costs.push_back(t.costs[index_of(t.variables, values_)]); });
     return out;
   }
 
@@ -140,25 +153,21 @@ class Elimination {
   }
 
   void eliminate(size_t v) {
-    std::vector<Table> with;
-    std::erase_if(tables_, [&](Table& t) {
-      if (!std::binary_search(t.variables.begin(), t.variables.end(), v)) return false;
-      with.push_back(std::move(t));
-      return true;
-    });
-    std::set<size_t> all;
-    for (const Table& t : with) all.insert(t.variables.begin(), t.variables.end());
-    all.erase(v);
-    Table sum{{all.begin(), all.end()}, {}};
+    delist(v);
+    for (const size_t o : beside_[v]) {
+      delist(o);
+      beside_[o].erase(v);
+    }
+    const std::vector<Table> with = take_tables(v);
+    Table sum{{beside_[v].begin(), beside_[v].end()}, {}};
     Eliminated e{v, sum.variables, {}};
-    MinSum::Values values(m_.single_.size(), 0);
-    for_each(sum.variables, values, [&] {
+    for_each(sum.variables, values_, [&] {
       double least = std::numeric_limits<double>::infinity();
       size_t best = 0;
       for (size_t i = 0; i < extent(v); ++i) {
-        values[v] = i;
+        values_[v] = i;
         double c = 0;
-        for (const Table& t : with) c += t.costs[index_of(t.variables, values)];
+        for (const Table& t : with) c += t.costs[index_of(t.variables, values_)];
         if (c < least) {
           least = c;
           best = i;
@@ -167,14 +176,20 @@ class Elimination {
       sum.costs.push_back(least);
       e.best.push_back(best);
     });
-    if (!sum.variables.empty()) tables_.push_back(std::move(sum));
+    if (!sum.variables.empty()) add(std::move(sum));
+    for (const size_t o : e.others) enlist(o);
     eliminated_.push_back(std::move(e));
   }
 
   const MinSum& m_;
   size_t most_;
   MinSum::Values swept_;
+  MinSum::Values values_;  // scratch, for one joint value at a time
   std::vector<Table> tables_;
+  std::vector<std::vector<size_t>> tables_of_;  // per variable; some are given up
+  std::vector<std::set<size_t>> beside_;        // per variable: those it shares tables with
+  std::vector<size_t> sizes_;                   // per variable: size_without when it was enlisted
+  std::set<std::pair<size_t, size_t>> by_size_, by_neighbours_;  // of the variables that are left
   std::vector<Eliminated> eliminated_;
 };
 
@@ -192,6 +207,11 @@ void MinSum::pair(size_t a, size_t b, const std::vector<double>& costs) {
     return;
   }
   TENON_CHECK(costs.size() == single_[a].size() * single_[b].size());
+  if (single_[a].size() == 1 || single_[b].size() == 1) {  // it is decided for one of them
+    std::vector<double>& open = single_[single_[a].size() == 1 ? b : a];
+    for (size_t i = 0; i < open.size(); ++i) open[i] += costs[i];
+    return;
+  }
   pairs_.push_back({a, b, costs});
 }
 
@@ -208,22 +228,33 @@ MinSum::Values MinSum::sweep() const {
     v[i] = static_cast<size_t>(std::min_element(single_[i].begin(), single_[i].end()) -
                                single_[i].begin());
   }
+  std::vector<std::vector<const Pair*>> pairs(single_.size());
+  for (const Pair& p : pairs_) {
+    pairs[p.a].push_back(&p);
+    pairs[p.b].push_back(&p);
+  }
+  // What depends on the value of one variable.
+  const auto share = [&](size_t i) {
+    double sum = single_[i][v[i]];
+    for (const Pair* p : pairs[i]) sum += p->costs[v[p->a] * single_[p->b].size() + v[p->b]];
+    return sum;
+  };
   constexpr int kSweeps = 20;
-  double best = cost(v);
-  for (int s = 0; s < kSweeps; ++s) {
-    const double before = best;
+  bool better = true;
+  for (int s = 0; s < kSweeps && better; ++s) {
+    better = false;
     for (size_t i = 0; i < v.size(); ++i) {
-      const size_t was = v[i];
-      size_t now = was;
+      size_t now = v[i];
+      double best = share(i);
       for (v[i] = 0; v[i] < single_[i].size(); ++v[i]) {
-        if (const double c = cost(v); c < best) {
+        if (const double c = share(i); c < best) {
           best = c;
           now = v[i];
+          better = true;
         }
       }
       v[i] = now;
     }
-    if (best >= before) break;
   }
   return v;
 }

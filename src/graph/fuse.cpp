@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "graph/define.h"
 #include "graph/group.h"
@@ -22,6 +23,7 @@ constexpr int64_t kLeastRows = 8;            // of what is not stored
 constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
 constexpr int64_t kMostRow = 64 << 10;       // bytes
 constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
+constexpr double kMostWritten = 4096;        // expressions of a stage with all maps written into it
 constexpr int64_t kMostTaps = 25;  // of a depthwise convolution in a pair: they are unrolled
 constexpr int64_t kChannels = 8;   // in whole blocks of so many
 
@@ -36,12 +38,35 @@ void name_groups(const Graph& g, const std::vector<Group*>& groups) {
   }
 }
 
+// How large the largest stage becomes with every map in front of it written into it, as templates do. Each map that reads
+// the one before it twice doubles it.
+double written_out(const te::ComputeDag& dag) {
+  std::unordered_map<const ir::BufferNode*, double> sizes;
+  double largest = 0;
+  for (const te::OpRef& op : dag.ops) {
+    double size = 0;
+    ir::visit(op->body, [&](const ir::Expr& e) {
+      const auto* l = e.as<ir::Load>();
+      const auto it = l == nullptr ? sizes.end() : sizes.find(l->buffer.get());
+      size += it == sizes.end() ? 1 : it->second;
+    });
+    if (!op->is_reduction()) sizes.emplace(op->output.get(), size);
+    largest = std::max(largest, size);
+  }
+  return largest;
+}
+
 bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
 
 class Fuser {
  public:
   Fuser(const Graph& g, const std::set<std::string>& pairs)
-      : g_(g), asked_(pairs), producers_(g.producers()), readers_(g.readers()) {
+      : g_(g),
+        asked_(pairs),
+        producers_(g.producers()),
+        readers_(g.readers()),
+        is_output_(g.output_flags()),
+        root_(g.views()) {
     owner_.assign(g.nodes.size(), -1);
     for (size_t n = 0; n < g.nodes.size(); ++n) {
       if (is_view(g.nodes[n])) continue;
@@ -54,10 +79,8 @@ class Fuser {
   std::vector<Group> run() {
     join_all(&Fuser::maps_into_maps, false);
     join_all(&Fuser::epilogues, true);
-    while (join_all(&Fuser::rows, false)) {
-    }
-    while (join_all(&Fuser::moves, false)) {
-    }
+    join_until_done(&Fuser::rows);
+    join_until_done(&Fuser::moves);
     join_all(&Fuser::operands, false);
     join_all(&Fuser::weights, false);
     for (size_t i = 0; i < groups_.size(); ++i) join_attention(static_cast<int>(i));
@@ -87,9 +110,15 @@ class Fuser {
     return any;
   }
 
+  // A group that has grown may take in what it refused before. None grows more often than it has room for nodes.
+  void join_until_done(Rule rule) {
+    for (size_t round = 0; round < kMostOps && join_all(rule, false); ++round) {
+    }
+  }
+
   // The one group that reads the only output of `a`; -1: none, several, or the outside.
   int only_reader(const Group& a) const {
-    if (a.outputs.size() != 1 || g_.is_output(a.outputs[0])) return -1;
+    if (a.outputs.size() != 1 || is_output_[static_cast<size_t>(a.outputs[0])]) return -1;
     int reader = -1;
     for (const NodeId n : readers_[static_cast<size_t>(a.outputs[0])]) {
       const int o = owner_[static_cast<size_t>(n)];
@@ -113,7 +142,7 @@ class Fuser {
     if (rule == &Fuser::pairs) merged.joined = a.name;
     if (!(this->*rule)(a, b, Kind::kOther)) return false;
     const te::ComputeDag dag = group_dag(g_, merged.nodes, merged.outputs).dag;
-    if (dag.ops.size() > kMostOps) return false;
+    if (dag.ops.size() > kMostOps || written_out(dag) > kMostWritten) return false;
     merged.kind = classify(dag);
     if (!(this->*rule)(a, b, merged.kind) || (b.kind == Kind::kHeavy && !is_affine(dag)))
       return false;
@@ -248,11 +277,12 @@ class Fuser {
 
   void join_pairs() {
     join_all(&Fuser::pairs, false);
+    std::set<std::string> joined;
+    for (const Group& group : groups_) {
+      if (!group.joined.empty()) joined.insert(group.name);
+    }
     for (const std::string& name : asked_) {
-      const bool joined = std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
-        return group.name == name && !group.joined.empty();
-      });
-      if (joined || name == kAll) continue;
+      if (joined.contains(name) || name == kAll) continue;
       throw UserError("the pair chosen for " + name + " does not fit this model",
                       "it was chosen for another model or by another version");
     }
@@ -390,10 +420,7 @@ class Fuser {
 
   // The group that computes a value, looking through views.
   int source(ValueId v) const {
-    NodeId p = producers_[static_cast<size_t>(v)];
-    while (p >= 0 && is_view(g_.nodes[static_cast<size_t>(p)])) {
-      p = producers_[static_cast<size_t>(g_.nodes[static_cast<size_t>(p)].inputs[0])];
-    }
+    const NodeId p = producers_[static_cast<size_t>(root_[static_cast<size_t>(v)])];
     return p < 0 ? -1 : owner_[static_cast<size_t>(p)];
   }
 
@@ -401,6 +428,8 @@ class Fuser {
   const std::set<std::string>& asked_;  // pairs
   std::vector<NodeId> producers_;
   std::vector<std::vector<NodeId>> readers_;
+  std::vector<bool> is_output_;
+  std::vector<ValueId> root_;  // per value: what it is a view of
   std::vector<Group> groups_;
   std::vector<int> owner_;  // per node; -1 for a view
 };

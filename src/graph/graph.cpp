@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <unordered_set>
+#include <numeric>
 
 #include "graph/define.h"
 
@@ -44,12 +43,10 @@ void Graph::add_output(ValueId v, const std::string& name) {
   output_names.push_back(name);
 }
 
-bool Graph::is_input(ValueId v) const {
-  return std::find(inputs.begin(), inputs.end(), v) != inputs.end();
-}
-
-bool Graph::is_output(ValueId v) const {
-  return std::find(outputs.begin(), outputs.end(), v) != outputs.end();
+std::vector<bool> Graph::output_flags() const {
+  std::vector<bool> flags(values.size(), false);
+  for (const ValueId v : outputs) flags[static_cast<size_t>(v)] = true;
+  return flags;
 }
 
 std::vector<NodeId> Graph::producers() const {
@@ -72,9 +69,14 @@ std::vector<std::vector<NodeId>> Graph::readers() const {
   return r;
 }
 
-void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& n : nodes) std::replace(n.inputs.begin(), n.inputs.end(), from, to);
-  std::replace(outputs.begin(), outputs.end(), from, to);
+std::vector<ValueId> Graph::views() const {
+  std::vector<ValueId> of(values.size());
+  std::iota(of.begin(), of.end(), 0);
+  for (const Node& n : nodes) {
+    if (!std::holds_alternative<Reshape>(n.op)) continue;
+    of[static_cast<size_t>(n.outputs[0])] = of[static_cast<size_t>(n.inputs[0])];
+  }
+  return of;
 }
 
 namespace {

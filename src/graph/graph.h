@@ -85,15 +85,14 @@ class Graph {
   ValueId add_value(Value v);                       // makes its name unique
   void rename(ValueId v, const std::string& name);  // made unique too
   void add_output(ValueId v, const std::string& name);
-  bool is_input(ValueId v) const;
-  bool is_output(ValueId v) const;
+  std::vector<bool> output_flags() const;  // per value: whether it is an output
 
   // The node that computes each value (-1: none), and the nodes that read each (each node once).
   std::vector<NodeId> producers() const;
   std::vector<std::vector<NodeId>> readers() const;
 
-  // Everything that read `from` reads `to` instead; graph outputs too.
-  void replace_uses(ValueId from, ValueId to);
+  // Per value: whose memory it is, looking through reshapes; itself unless one made it.
+  std::vector<ValueId> views() const;
   // Drops nodes and values that no output needs (graph inputs stay), sorts the nodes, renumbers.
   void compact();
   // Throws InternalError: order, arity, shapes and types against the definitions.

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -29,17 +28,6 @@ te::ComputeDag without_moves(te::ComputeDag dag, Kind kind) {
   te::ComputeDag single = te::with_single_moves(dag);
   if (te::find_attention(single)) return single;  // its template packs operands as they are moved
   return te::inlined(dag, only_moves);
-}
-
-// Values that no node of the group reads or writes keep their own memory.
-std::vector<ValueId> views(const Graph& g) {
-  std::vector<ValueId> of(g.values.size());
-  std::iota(of.begin(), of.end(), 0);
-  for (const Node& n : g.nodes) {
-    if (!std::holds_alternative<Reshape>(n.op)) continue;
-    of[static_cast<size_t>(n.outputs[0])] = of[static_cast<size_t>(n.inputs[0])];
-  }
-  return of;
 }
 
 // Names of the model's nodes that the group stands for, each once.
@@ -75,7 +63,7 @@ std::string key_of(const te::ComputeDag& dag) {
 
 Partition partition(const Graph& g, const PartitionOptions& options) {
   Partition p;
-  p.view_of = views(g);
+  p.view_of = g.views();
   std::unordered_map<std::string, int32_t> known;
   for (const Group& group : options.fuse ? fuse(g, options.pairs) : one_per_node(g)) {
     GroupDag made = defined(g, group);
@@ -92,7 +80,7 @@ Partition partition(const Graph& g, const PartitionOptions& options) {
 
 void own_outputs(Graph& g) {
   const auto producers = g.producers();
-  const std::vector<ValueId> of = views(g);
+  const std::vector<ValueId> of = g.views();
   std::set<ValueId> taken;
   for (ValueId& out : g.outputs) {
     const ValueId root = of[static_cast<size_t>(out)];

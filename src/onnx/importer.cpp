@@ -109,18 +109,30 @@ void Importer::convert_all(const Nodes& nodes, Names& names, const Place& place)
   for (const int n : execution_order(nodes)) convert_node(nodes.Get(n), n, names, place);
 }
 
-void Importer::count_conversion() {
+void Importer::count_conversion(const std::string& node) {
   if (++conversions_ > kMaxConversions) {
-    throw OverLimit{fmt::format("more than {} nodes, unrolled loops included", kMaxConversions)};
+    throw OverLimit{fmt::format(
+        "node '{}' is one too many: {} are converted at most, and every turn of a loop and every "
+        "call of a function counts; unroll less, or export the model in parts",
+        node, kMaxConversions)};
+  }
+}
+
+void Importer::check_graph_size(const std::string& node) const {
+  if (static_cast<int64_t>(graph_.nodes.size()) > kMaxGraphNodes) {
+    throw OverLimit{fmt::format(
+        "node '{}': the model unrolls into more than {} operations; recurrent layers and loops are "
+        "written out step by step, so give them fewer steps, or export the model in parts",
+        node, kMaxGraphNodes)};
   }
 }
 
 void Importer::convert_node(const proto::NodeProto& node, int index, Names& names,
                             const Place& place) {
-  count_conversion();
   std::string name = node.name();
   if (name.empty() && node.output_size() > 0) name = node.output(0);
   if (name.empty()) name = fmt::format("{}_{}", node.op_type(), index);
+  count_conversion(place.prefix + name);
   const std::string domain = plain_domain(node.domain());
   const auto opset = place.opsets->find(domain);
   const Call call{node,   place.prefix + name,
@@ -182,6 +194,7 @@ void Importer::convert_by_row(const Call& call) {
   NodeConvert node(*this, call.node, call.name, call.opset, call.names, call.place);
   const std::vector<ValueId> values = found.row->convert(node);
   count_made_constants(call, first_new);
+  check_graph_size(call.name);
   bind_outputs(call, values, first_new);
 }
 
@@ -211,7 +224,7 @@ void Importer::bind_outputs(const Call& call, const std::vector<ValueId>& values
       }
       value = values[static_cast<size_t>(i)];
       const bool fresh = static_cast<size_t>(*value) >= first_new;
-      if (fresh && !graph_.is_input(*value)) graph_.rename(*value, call.place.prefix + name);
+      if (fresh) graph_.rename(*value, call.place.prefix + name);
     }
     call.names.here.insert_or_assign(name, value);
   }
@@ -249,7 +262,7 @@ std::optional<ValueId> Importer::stand_in(const std::string& name) {
 std::vector<ValueId> Importer::run_subgraph(const proto::GraphProto& g,
                                             const std::vector<ValueId>& arguments,
                                             const Names& outer, const Place& place) {
-  count_conversion();  // a body without nodes must end, too
+  count_conversion(place.prefix);  // a body without nodes must end, too
   Names names{&outer, {}};
   read_initializers(g, names);
   size_t next = 0;

@@ -91,7 +91,8 @@ class Importer {
   void bind_outputs(const Call& call, const std::vector<ValueId>& values, size_t first_new);
   void report(const Call& call, const std::string& reason, const std::string& hint);
   std::optional<ValueId> stand_in(const std::string& name);
-  void count_conversion();
+  void count_conversion(const std::string& node);
+  void check_graph_size(const std::string& node) const;
   void count_made_constants(const Call& call, size_t first_new);
 
   const proto::ModelProto& model_;

@@ -18,6 +18,10 @@ inline constexpr int64_t kMaxFileBytes = (int64_t{1} << 31) - 1;  // protobuf ca
 inline constexpr int kMaxDepth = 32;
 // Nodes that are converted, counting each turn of an unrolled loop and each call of a function.
 inline constexpr int64_t kMaxConversions = 200'000;
+// Nodes of the graph that is made: what is unrolled, loops and recurrent layers, is written out as copies.
+inline constexpr int64_t kMaxGraphNodes = 500'000;
+// Turns of one Loop or Scan, and steps of one recurrent layer.
+inline constexpr int64_t kMaxTurns = 4096;
 // Bytes of constants that conversion makes (folded shapes, ConstantOfShape, ...), all together.
 inline constexpr int64_t kMaxMadeConstants = int64_t{512} << 20;
 

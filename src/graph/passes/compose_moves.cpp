@@ -23,6 +23,9 @@ bool is_move(const Node& n) {
          c->dag->ops[0]->body.as<ir::Load>() != nullptr;
 }
 
+// Nodes that are looked at as one. Those before are one move already where they can be.
+constexpr size_t kLongest = 8;
+
 class Compose : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -39,7 +42,7 @@ class Compose : public Rewriter {
     std::vector<const Node*> chain{&n};
     std::optional<Compute> best;
     size_t length = 0;
-    while (const Node* p = before(chain)) {
+    while (const Node* p = chain.size() < kLongest ? before(chain) : nullptr) {
       chain.push_back(p);
       if (!is_move(*p)) continue;
       auto one = as_one(chain);
@@ -49,8 +52,7 @@ class Compose : public Rewriter {
     }
     if (!best) return;
     for (size_t i = 1; i < length; ++i) {
-      const auto& names = chain[i]->nodes;
-      n.nodes.insert(n.nodes.begin(), names.begin(), names.end());
+      adopt_names(n, chain[i]->nodes);
     }
     if (is_reshape(n)) n.label = chain[1]->label;
     n.inputs[0] = chain[length - 1]->inputs[0];

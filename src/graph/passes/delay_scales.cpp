@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // (x * c) y  ->  (x y) * c  for matrix products and one constant c: behind the product the scale is part of its epilogue.
 #include <optional>
+#include <unordered_map>
 
 #include "graph/passes.h"
 #include "graph/passes/rewriter.h"
@@ -28,13 +29,20 @@ std::optional<size_t> scaled_operand(const Graph& g, const Node& n) {
   return x;
 }
 
+// Products that one scale may be carried behind, and scales in front of one product: every scale of a chain of products
+// would otherwise pass all of those behind it.
+constexpr int kMostPassed = 4;
+
 class Delay : public Rewriter {
  public:
   using Rewriter::Rewriter;
 
   bool run() {
     return each_node([&](size_t n) {
-      return std::holds_alternative<MatMul>(g_.nodes[n].op) && (delay(n, 0) || delay(n, 1));
+      if (!std::holds_alternative<MatMul>(g_.nodes[n].op)) return false;
+      int times = 0;
+      while (times < kMostPassed && (delay(n, 0) || delay(n, 1))) ++times;
+      return times > 0;
     });
   }
 
@@ -50,22 +58,28 @@ class Delay : public Rewriter {
     const ValueId y = g_.nodes[product].outputs[0];
     const Value of = value(y);
     if (!x || shape(scale.inputs[1 - *x]).size() > of.shape.size()) return false;
-    const ValueId behind = g_.add_value({of.name + ".scaled", of.dtype, of.shape, nullptr});
-    g_.replace_uses(y, behind);
-    g_.nodes[product].inputs[side] = scale.inputs[*x];
+    const int passed = passed_[scaled] + 1;
+    if (passed > kMostPassed) return false;
+    const ValueId behind = add_value({of.name + ".scaled", of.dtype, of.shape, nullptr});
+    passed_[behind] = passed;
+    replace_uses(y, behind);
     std::vector<ValueId> inputs = scale.inputs;
     inputs[*x] = y;
     const auto nowhere = [](const auto&...) { return ir::VarMap(); };  // it uses no axis
-    g_.nodes.push_back(
-        {map_at_shape(scale, of.shape, nowhere), inputs, {behind}, scale.label, scale.nodes});
+    add_node({map_at_shape(scale, of.shape, nowhere), inputs, {behind}, scale.label, scale.nodes});
+    std::vector<ValueId> operands = g_.nodes[product].inputs;
+    operands[side] = scale.inputs[*x];
+    set_inputs(product, std::move(operands));
     return true;
   }
+
+  std::unordered_map<ValueId, int> passed_;  // products, by the value that the scale now makes
 };
 
 }  // namespace
 
 void delay_scales(Graph& g, const PassContext&) {
-  while (Delay(g).run()) g.compact();
+  if (Delay(g).run()) g.compact();
 }
 
 }  // namespace tenon::graph

@@ -4,6 +4,7 @@
 
 #include "arith/linear.h"
 #include "graph/passes.h"
+#include "graph/passes/rewriter.h"
 #include "te/text.h"
 
 namespace tenon::graph {
@@ -57,11 +58,13 @@ bool is_conv_of(const Node& n, ValueId v) {
 
 void fold_padding(Graph& g, const PassContext&) {
   const auto readers = g.readers();
+  const auto is_output = g.output_flags();
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const Node pad = g.nodes[i];
     const auto* compute = std::get_if<Compute>(&pad.op);
-    if (compute == nullptr || pad.outputs.size() != 1 || g.is_output(pad.outputs[0])) continue;
+    if (compute == nullptr || pad.outputs.size() != 1) continue;
     const ValueId padded = pad.outputs[0];
+    if (is_output[static_cast<size_t>(padded)]) continue;
     const auto& by = readers[static_cast<size_t>(padded)];
     const bool all = std::all_of(by.begin(), by.end(), [&](NodeId n) {
       return is_conv_of(g.nodes[static_cast<size_t>(n)], padded);
@@ -73,7 +76,7 @@ void fold_padding(Graph& g, const PassContext&) {
       Node& conv = g.nodes[static_cast<size_t>(id)];
       widen(std::get<Conv>(conv.op).params, *border);
       conv.inputs[0] = pad.inputs[0];
-      conv.nodes.insert(conv.nodes.begin(), pad.nodes.begin(), pad.nodes.end());
+      adopt_names(conv, pad.nodes);
     }
   }
   g.compact();

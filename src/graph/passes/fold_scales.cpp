@@ -147,6 +147,18 @@ std::optional<size_t> affine_operand(const Graph& g, const Node& n) {
   return x;
 }
 
+// Operations of a joined map. A convolution's bias, a batch norm written op by op and a scale have half as many; a chain
+// without end would take a time of its third power.
+constexpr int kMostJoined = 16;
+
+int operations(const Compute& c) {
+  int count = 0;
+  ir::visit(c.dag->ops[0]->body, [&](const ir::Expr& e) {
+    if (e.as<ir::Binary>() != nullptr) ++count;
+  });
+  return count;
+}
+
 // Two maps in a row as one op: (x + b) * s + t.
 Compute composed(const Compute& first, const Compute& second, size_t link) {
   te::Builder b;
@@ -174,65 +186,78 @@ class FoldScales : public Rewriter {
 
   // So that the scale of a batch norm is seen behind the bias of its convolution.
   void join_affine_maps() {
-    for (Node& n : g_.nodes) {
-      const auto x = affine_operand(g_, n);
-      const Node* first = x ? alone_before(n.inputs[*x]) : nullptr;
-      if (first == nullptr || !affine_operand(g_, *first)) continue;
-      std::vector<ValueId> inputs = first->inputs;
-      for (size_t i = 0; i < n.inputs.size(); ++i) {
-        if (i != *x) inputs.push_back(n.inputs[i]);
-      }
-      n.op = composed(std::get<Compute>(first->op), std::get<Compute>(n.op), *x);
-      n.inputs = std::move(inputs);
-      n.label = "scale";
-      n.nodes.insert(n.nodes.begin(), first->nodes.begin(), first->nodes.end());
-    }
+    each_node([&](size_t n) { return join(n); });
   }
 
   void fold_into_weights() {
-    for (Node& n : g_.nodes) fold(n);
+    each_node([&](size_t n) { return fold(n); });
   }
 
  private:
   // What makes v where nobody else reads it.
   Node* alone_before(ValueId v) const { return read_once(v) ? producer(v) : nullptr; }
 
-  void fold(Node& n) {
+  bool join(size_t at) {
+    Node& n = g_.nodes[at];
+    const auto x = affine_operand(g_, n);
+    const Node* first = x ? alone_before(n.inputs[*x]) : nullptr;
+    if (first == nullptr || !affine_operand(g_, *first)) return false;
+    const auto& before = std::get<Compute>(first->op);
+    const auto& behind = std::get<Compute>(n.op);
+    if (operations(before) + operations(behind) > kMostJoined) return false;
+    std::vector<ValueId> inputs = first->inputs;
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      if (i != *x) inputs.push_back(n.inputs[i]);
+    }
+    n.op = composed(before, behind, *x);
+    n.label = "scale";
+    adopt_names(n, first->nodes);
+    set_inputs(at, std::move(inputs));
+    return true;
+  }
+
+  bool fold(size_t at) {
+    const Node& n = g_.nodes[at];
     const auto x = affine_operand(g_, n);
     Node* p = x ? alone_before(n.inputs[*x]) : nullptr;
     const auto channels = p != nullptr ? channels_of(g_, *p) : std::nullopt;
-    if (!channels) return;
+    if (!channels) return false;
     const te::ComputeDag& dag = *std::get<Compute>(n.op).dag;
     const te::ComputeOp& op = *dag.ops[0];
     const auto affine = affine_in(op.body, dag.inputs[*x].tensor);
-    if (!affine || op.output.dtype() != value(n.inputs[*x]).dtype) return;
+    if (!affine || op.output.dtype() != value(n.inputs[*x]).dtype) return false;
     std::vector<ir::Array> constants;
     for (const ValueId v : n.inputs) {
       constants.push_back(value(v).constant() ? *value(v).data : ir::Array());
     }
     const auto s = along(affine->scale, op, channels->axis, dag, constants, *x);
     const auto t = along(affine->shift, op, channels->axis, dag, constants, *x);
-    if (!s || !t || all_equal(*s, 1)) return;
-    rewrite(n, *p, *channels, *s, *t, *x);
+    if (!s || !t || all_equal(*s, 1)) return false;
+    rewrite(at, *p, *channels, *s, *t, n.inputs[*x]);
+    return true;
   }
 
-  void rewrite(Node& n, Node& p, const Channels& channels, const ir::Array& s, const ir::Array& t,
-               size_t x) {
-    const Value w = value(p.inputs[1]);
-    p.inputs[1] =
-        g_.add_value({w.name + ".scaled", w.dtype, w.shape, scaled(*w.data, s, channels)});
-    const ValueId y = n.inputs[x];
+  // Node `at` scales and shifts y, which p computes.
+  void rewrite(size_t at, Node& p, const Channels& channels, const ir::Array& s, const ir::Array& t,
+               ValueId y) {
+    const ValueId given = p.inputs[1];
+    const Value w = value(given);
+    const std::string name = w.name.ends_with(".scaled") ? w.name : w.name + ".scaled";
+    p.inputs[1] = add_value({name, w.dtype, w.shape, scaled(*w.data, s, channels)});
+    if (is_unread(given))
+      g_.value(given).data.reset();  // of many scales in a row only the last stays
+    Node& n = g_.nodes[at];
     if (all_equal(t, 0)) {
       p.nodes.insert(p.nodes.end(), n.nodes.begin(), n.nodes.end());
-      g_.replace_uses(n.outputs[0], y);
-      readers_[static_cast<size_t>(y)] = readers_[static_cast<size_t>(n.outputs[0])];
+      replace_uses(n.outputs[0], y);
+      set_inputs(at, {});
       return;
     }
     Shape row(shape(y).size() - channels.axis, 1);
     row[0] = t.elements();
     ir::Array shift(t.dtype(), row);
     std::copy(t.data(), t.data() + t.bytes(), shift.data());
-    const ValueId bias = g_.add_value(
+    const ValueId bias = add_value(
         {w.name + ".shift", t.dtype(), row, std::make_shared<const ir::Array>(std::move(shift))});
     te::Builder b;
     const te::Tensor a = b.input("x0", value(y).dtype, shape(y));
@@ -241,7 +266,7 @@ class FoldScales : public Rewriter {
                              [](std::span<const ir::Expr> e) { return e[0] + e[1]; }));
     n.op = Compute{std::make_shared<const te::ComputeDag>(b.finish("bias"))};
     n.label = "bias";
-    n.inputs = {y, bias};
+    set_inputs(at, {y, bias});
   }
 };
 

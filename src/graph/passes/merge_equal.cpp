@@ -2,6 +2,7 @@
 #include <map>
 
 #include "graph/passes.h"
+#include "graph/passes/rewriter.h"
 #include "support/hash.h"
 
 namespace tenon::graph {
@@ -32,20 +33,29 @@ struct HashOp {
   void operator()(const Compute& c) { h.add(c.dag->structural_hash()); }
 };
 
+class MergeEqual : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+  void run() {
+    std::map<std::pair<uint64_t, std::vector<ValueId>>, const Node*> seen;
+    for (const Node& n : g_.nodes) {
+      HashOp hash;
+      hash.h.add(static_cast<uint64_t>(n.op.index()));
+      std::visit(hash, n.op);
+      const auto [it, first] = seen.try_emplace({hash.h.value(), n.inputs}, &n);
+      if (first) continue;
+      for (size_t i = 0; i < n.outputs.size(); ++i) {
+        replace_uses(n.outputs[i], it->second->outputs[i]);
+      }
+    }
+  }
+};
+
 }  // namespace
 
 void merge_equal(Graph& g, const PassContext&) {
-  std::map<std::pair<uint64_t, std::vector<ValueId>>, const Node*> seen;
-  for (Node& n : g.nodes) {
-    HashOp hash;
-    hash.h.add(static_cast<uint64_t>(n.op.index()));
-    std::visit(hash, n.op);
-    const auto [it, first] = seen.try_emplace({hash.h.value(), n.inputs}, &n);
-    if (first) continue;
-    for (size_t i = 0; i < n.outputs.size(); ++i) {
-      g.replace_uses(n.outputs[i], it->second->outputs[i]);
-    }
-  }
+  MergeEqual(g).run();
   g.compact();
 }
 

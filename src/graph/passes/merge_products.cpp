@@ -106,16 +106,15 @@ class Merge : public Rewriter {
         std::memcpy(to + r * total + at, part.data() + r * bytes, static_cast<size_t>(bytes));
       at += bytes;
     }
-    return g_.add_value({value(parts[0]).name + ".joined", ir::kF32, shape,
-                         std::make_shared<const ir::Array>(std::move(all))});
+    return add_value({value(parts[0]).name + ".joined", ir::kF32, shape,
+                      std::make_shared<const ir::Array>(std::move(all))});
   }
 
   ValueId add(const std::string& label, Op op, const std::vector<ValueId>& inputs,
               const std::vector<std::string>& names) {
     const ValueType t = infer(g_, op, inputs)[0];
-    const ValueId out =
-        g_.add_value({value(inputs[0]).name + "." + label, t.dtype, t.shape, nullptr});
-    g_.nodes.push_back({std::move(op), inputs, {out}, label, names});
+    const ValueId out = add_value({value(inputs[0]).name + "." + label, t.dtype, t.shape, nullptr});
+    add_node({std::move(op), inputs, {out}, label, names});
     return out;
   }
 
@@ -140,7 +139,7 @@ class Merge : public Rewriter {
     if (parts[0].bias) y = add_row(y, joined(rows, 1, {width}), names);
     int64_t begin = 0;
     for (const Projection& p : parts) {
-      g_.replace_uses(p.result, slice(y, begin, p.width));
+      replace_uses(p.result, slice(y, begin, p.width));
       begin += p.width;
     }
   }

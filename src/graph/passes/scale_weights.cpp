@@ -65,13 +65,13 @@ class ScaleWeights : public Rewriter {
     b.output(te::elementwise(b, "scale", {weights, factors},
                              [](std::span<const ir::Expr> e) { return e[0] * e[1]; }));
     const std::vector<std::string> names = producer(g_.nodes[at].inputs[0])->nodes;
-    const ValueId to = g_.add_value({g_.value(w).name + ".scaled", ir::kF32, shape(w), nullptr});
-    g_.nodes[at].inputs = {found->first, to};
-    g_.nodes.push_back({Compute{std::make_shared<const te::ComputeDag>(b.finish("scale"))},
-                        {w, found->second},
-                        {to},
-                        "scale",
-                        names});
+    const ValueId to = add_value({g_.value(w).name + ".scaled", ir::kF32, shape(w), nullptr});
+    add_node({Compute{std::make_shared<const te::ComputeDag>(b.finish("scale"))},
+              {w, found->second},
+              {to},
+              "scale",
+              names});
+    set_inputs(at, {found->first, to});
     return true;
   }
 };

@@ -38,10 +38,6 @@ class Simplify : public Rewriter {
   }
 
  private:
-  void adopt_names(Node& n, const Node& before) {
-    n.nodes.insert(n.nodes.begin(), before.nodes.begin(), before.nodes.end());
-  }
-
   void transpose(Node& n) {
     auto& t = std::get<Transpose>(n.op);
     const Node* before = producer(n.inputs[0]);
@@ -49,10 +45,10 @@ class Simplify : public Rewriter {
       const auto& first = std::get<Transpose>(before->op).perm;
       for (int64_t& p : t.perm) p = first[static_cast<size_t>(p)];
       n.inputs[0] = before->inputs[0];
-      adopt_names(n, *before);
+      adopt_names(n, before->nodes);
     }
     if (is_identity(t.perm)) {
-      g_.replace_uses(n.outputs[0], n.inputs[0]);
+      replace_uses(n.outputs[0], n.inputs[0]);
     } else if (moves_nothing(t.perm, shape(n.inputs[0]))) {
       n.op = Reshape{shape(n.outputs[0])};
       n.label = "reshape";
@@ -63,10 +59,10 @@ class Simplify : public Rewriter {
     const Node* before = producer(n.inputs[0]);
     if (before != nullptr && std::holds_alternative<Reshape>(before->op)) {
       n.inputs[0] = before->inputs[0];
-      adopt_names(n, *before);
+      adopt_names(n, before->nodes);
     }
     if (shape(n.inputs[0]) == shape(n.outputs[0])) {
-      g_.replace_uses(n.outputs[0], n.inputs[0]);
+      replace_uses(n.outputs[0], n.inputs[0]);
     }
   }
 };

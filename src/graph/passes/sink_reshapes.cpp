@@ -17,6 +17,9 @@ Shape without_ones(const Shape& s) {
   return out;
 }
 
+// Maps between a product and the view: longer epilogues are cut apart when groups are made.
+constexpr int kMostMaps = 24;
+
 class Sink : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -63,8 +66,7 @@ class Sink : public Rewriter {
 
   bool behind_product(ValueId y) const {
     const Node* p = producer(y);
-    while (p != nullptr && std::holds_alternative<Compute>(p->op) &&
-           classify(define(g_, *p)) == Kind::kMap) {
+    for (int maps = 0; maps < kMostMaps && p != nullptr && is_map(*p); ++maps) {
       const auto main = std::find_if(p->inputs.begin(), p->inputs.end(), [&](ValueId v) {
         return !value(v).constant() && shape(v) == shape(y) && read_once(v);
       });
@@ -73,16 +75,20 @@ class Sink : public Rewriter {
     return p != nullptr && std::holds_alternative<MatMul>(p->op);
   }
 
+  bool is_map(const Node& n) const {
+    return std::holds_alternative<Compute>(n.op) && classify(define(g_, n)) == Kind::kMap;
+  }
+
   void rewrite(size_t at, ValueId like) {
     const Node n = g_.nodes[at];
     const Shape to = shape(like);
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(viewed(v, to));
     const Value& out = value(n.outputs[0]);
-    const ValueId inner = g_.add_value({out.name + ".flat", out.dtype, to, nullptr});
-    g_.nodes.push_back({map_at_shape(n, to, places_in(to)), inputs, {inner}, n.label, n.nodes});
+    const ValueId inner = add_value({out.name + ".flat", out.dtype, to, nullptr});
+    add_node({map_at_shape(n, to, places_in(to)), inputs, {inner}, n.label, n.nodes});
     g_.nodes[at].op = Reshape{shape(n.outputs[0])};
-    g_.nodes[at].inputs = {inner};
+    set_inputs(at, {inner});
     g_.nodes[at].label = "reshape";
   }
 
@@ -92,8 +98,8 @@ class Sink : public Rewriter {
     if (p != nullptr && std::holds_alternative<Reshape>(p->op) && shape(p->inputs[0]) == to)
       return p->inputs[0];
     const Value& of = value(v);
-    const ValueId view = g_.add_value({of.name + ".flat", of.dtype, to, nullptr});
-    g_.nodes.push_back({Reshape{to}, {v}, {view}, "reshape", {}});
+    const ValueId view = add_value({of.name + ".flat", of.dtype, to, nullptr});
+    add_node({Reshape{to}, {v}, {view}, "reshape", {}});
     return view;
   }
 

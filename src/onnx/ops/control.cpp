@@ -2,15 +2,13 @@
 // Constant, Identity, Dropout, and If, Loop and Scan as far as they are decided while the model is read.
 #include <algorithm>
 
+#include "onnx/limits.h"
 #include "onnx/ops/emit.h"
 
 namespace tenon::onnx {
 namespace {
 
 using graph::GraphBuilder;
-
-// Runs of a body that are unrolled at most.
-constexpr int64_t kMostTrips = 4096;
 
 template <class T>
 ir::Array array_of(ir::DType t, const std::vector<T>& values, bool scalar) {
@@ -130,20 +128,24 @@ bool decided(Convert& c, ValueId condition) {
   return known->get(0).i != 0;
 }
 
+[[noreturn]] void refuse_turns(const std::string& turns) {
+  throw Unsupported(
+      fmt::format("{} turns; each becomes a copy of the body, {} at most", turns, kMaxTurns),
+      "run fewer turns in one call, and call the library again for the rest");
+}
+
 // Body: (trip, condition, state..) -> (condition, state.., scanned..).
 std::vector<ValueId> convert_loop(Convert& c) {
   GraphBuilder& b = c.b();
   const bool counted = c.has_input(0);
   const int64_t most =
-      counted ? static_cast<int64_t>(c.constant_scalar(0, "the trip count")) : kMostTrips + 1;
+      counted ? static_cast<int64_t>(c.constant_scalar(0, "the trip count")) : kMaxTurns + 1;
   bool more = !c.has_input(1) || c.constant_scalar(1, "the condition") != 0;
   std::vector<ValueId> state;
   for (size_t i = 2; i < c.num_inputs(); ++i) state.push_back(c.input(i));
   std::vector<std::vector<ValueId>> scanned;
   for (int64_t trip = 0; more && trip < most; ++trip) {
-    if (trip >= kMostTrips) {
-      refuse("more than {} trips are not unrolled", kMostTrips);
-    }
+    if (trip >= kMaxTurns) refuse_turns(counted ? fmt::format("{}", most) : "an open number of");
     std::vector<ValueId> arguments{b.scalar(ir::kI64, static_cast<double>(trip)),
                                    b.scalar(ir::kBool, 1)};
     arguments.insert(arguments.end(), state.begin(), state.end());
@@ -200,9 +202,8 @@ std::vector<ValueId> run_scan(Convert& c, Scan s) {
     }
     trips = extent;
   }
-  if (trips < 1 || trips > kMostTrips) {
-    refuse("{} trips; 1 to {} are unrolled", trips, kMostTrips);
-  }
+  if (trips > kMaxTurns) refuse_turns(fmt::format("{}", trips));
+  if (trips < 1) refuse("a Scan over nothing has no state to give");
   std::vector<std::vector<ValueId>> scanned;
   for (int64_t trip = 0; trip < trips; ++trip) {
     std::vector<ValueId> arguments = s.state;

@@ -12,6 +12,9 @@ namespace tenon::onnx {
 namespace {
 
 using ir::Expr;
+// Of one node: their product is one expression.
+constexpr size_t kMostOperands = 64;
+
 using Labels = std::string;  // one character per dimension; those of an ellipsis are 0, 1, 2, ...
 
 struct Equation {
@@ -200,6 +203,9 @@ ValueId sum_of_products(Convert& c, const Equation& e, const std::vector<ValueId
 std::vector<ValueId> convert_einsum(Convert& c) {
   const std::vector<ValueId> operands = all_inputs(c);
   if (operands.empty()) refuse("no operands");
+  if (operands.size() > kMostOperands) {
+    refuse("{} operands; at most {} are multiplied by one node", operands.size(), kMostOperands);
+  }
   require_same_type(c, operands);
   const Equation e = read_equation(c);
   for (const ValueId v : operands) {

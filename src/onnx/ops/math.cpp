@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise arithmetic, comparison, logic, Cast and Where.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -274,11 +275,23 @@ std::vector<ValueId> operands_of_fold(Convert& c) {
   return operands;
 }
 
+// From left to right, a node for every few operands: one expression would be as deep as they are many.
+template <Binary fn>
+ValueId fold_all(Convert& c, const std::string& label, const std::vector<ValueId>& operands) {
+  constexpr size_t kOperands = 32;
+  ValueId all = operands[0];
+  for (size_t done = 1; done < operands.size();) {
+    const size_t end = std::min(operands.size(), done + kOperands - 1);
+    std::vector<ValueId> some{all};
+    for (; done < end; ++done) some.push_back(operands[done]);
+    all = c.b().elementwise(label, some, folded<fn>);
+  }
+  return all;
+}
+
 template <Binary fn>
 std::vector<ValueId> variadic(Convert& c) {
-  const std::vector<ValueId> operands = operands_of_fold(c);
-  return {operands.size() == 1 ? operands[0]
-                               : c.b().elementwise(label_of(c), operands, folded<fn>)};
+  return {fold_all<fn>(c, label_of(c), operands_of_fold(c))};
 }
 
 std::vector<ValueId> convert_mean(Convert& c) {
@@ -286,9 +299,9 @@ std::vector<ValueId> convert_mean(Convert& c) {
   if (operands.size() == 1) {
     return operands;
   }
-  return {c.b().elementwise("mean", operands, [](Args v) {
-    const Expr sum = folded<add>(v);
-    return sum / number(sum, static_cast<double>(v.size()));
+  const ValueId sum = fold_all<add>(c, "mean.sum", operands);
+  return {c.b().elementwise("mean", {sum}, [&](Args v) {
+    return v[0] / number(v[0], static_cast<double>(operands.size()));
   })};
 }
 

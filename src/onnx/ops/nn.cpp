@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/ops/nn.h"
 
+#include <algorithm>
+
 #include "onnx/ops/emit.h"
 #include "te/limits.h"
 
 namespace tenon::onnx {
 namespace {
 
-// x / (bias + alpha / size * sum of squares over `size` channels around)^beta
+// x / (bias + alpha / size * sum of squares over `size` channels around)^beta. Of a window that is larger than the
+// tensor only the channels that exist are looked at.
 std::vector<ValueId> convert_lrn(Convert& c) {
   require_float(c.dtype(0));
   if (c.rank(0) < 2) refuse("an input of {} dimensions has no channels", c.rank(0));
@@ -18,10 +21,12 @@ std::vector<ValueId> convert_lrn(Convert& c) {
   const double bias = c.float_or("bias", 1);
   const ir::DType t = c.dtype(0);
   const Shape shape = c.shape(0);
-  const int64_t before = (size - 1) / 2;
+  const int64_t farthest = std::max<int64_t>(shape[1] - 1, 0);
+  const int64_t before = std::min((size - 1) / 2, farthest);
+  const int64_t window_size = before + 1 + std::min(size / 2, farthest);
   return {c.b().compute("lrn", {c.input(0)}, [&](te::Builder& b, Tensors in) {
-    const te::Tensor squares =
-        b.reduce("lrn.squares", shape, ir::BinaryOp::kAdd, {size}, [&](Axes axes, Axes window) {
+    const te::Tensor squares = b.reduce(
+        "lrn.squares", shape, ir::BinaryOp::kAdd, {window_size}, [&](Axes axes, Axes window) {
           std::vector<ir::Expr> at(axes.begin(), axes.end());
           at[1] = axes[1] + window[0] - ir::Expr(before);
           const ir::Expr inside =

@@ -3,6 +3,7 @@
 // R and one element-wise node per state.
 #include <algorithm>
 
+#include "onnx/limits.h"
 #include "onnx/ops/emit.h"
 #include "onnx/ops/recurrent_cell.h"
 
@@ -12,8 +13,6 @@ namespace {
 using graph::GraphBuilder;
 using ir::Expr;
 
-// Steps that an unrolled layer may have at most; each is a node or more.
-constexpr int64_t kMostSteps = 4096;
 // x[d, begin.., :] without its first dimension: `count` positions of the second, all of the others.
 ValueId part(GraphBuilder& b, ValueId x, int64_t d, int64_t begin, int64_t count) {
   Shape shape = b.shape(x);
@@ -106,8 +105,10 @@ Recurrent read(Convert& c, Kind kind) {
   if (c.int_or("hidden_size", hidden) != hidden) {
     refuse("hidden_size differs from R, which has {}", hidden);
   }
-  if (s[0] > kMostSteps) {
-    refuse("{} steps; at most {} are unrolled", s[0], kMostSteps);
+  if (s[0] > kMaxTurns) {
+    throw Unsupported(
+        fmt::format("{} steps; each becomes operations of its own, {} at most", s[0], kMaxTurns),
+        "run fewer steps in one call and hand the state over to the next");
   }
   if (s[0] < 1 || s[1] < 1 || s[2] < 1 || hidden < 1) {
     refuse("a recurrent layer without elements");
