@@ -121,7 +121,8 @@ json run_shape(const ChainShape& shape, const Options& o) {
 int run(const Options& o) {
   fmt::print("{}\n{}, {}\n", machine_text(), clock_text(), compiler_text());
   fmt::print(
-      "one thread, one run each; the exponent is the slope of log(seconds) over log(nodes), of "
+      "processor seconds, one run each; the exponent is the slope of log(seconds) over log(nodes), "
+      "of "
       "times of {} s or more\n",
       kShort);
   json all = json::array();

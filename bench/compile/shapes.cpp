@@ -104,8 +104,9 @@ std::string write_parts(int64_t nodes) {
   const int64_t parts = nodes / 2;
   ModelBuilder m("parts", kOpset, kSeed);
   const Tensor x = m.input("x", Element::kFloat, {parts, 4});
-  std::vector<Tensor> out = m.nodes("Split", "split", {x}, std::vector<Shape>(parts, Shape{1, 4}),
-                                    {{"axis", int64_t{0}}});
+  std::vector<Tensor> out =
+      m.nodes("Split", "split", {x}, std::vector<Shape>(static_cast<size_t>(parts), Shape{1, 4}),
+              {{"axis", int64_t{0}}});
   for (int64_t i = 0; i < parts; ++i) {
     Tensor& part = out[static_cast<size_t>(i)];
     part = m.node("Relu", name_of("relu", i), {part}, {1, 4});
@@ -114,9 +115,20 @@ std::string write_parts(int64_t nodes) {
   return m.bytes();
 }
 
-// One LSTM; a step is about sixteen nodes.
+// As many outputs as nodes.
+std::string write_outputs(int64_t nodes) {
+  ModelBuilder m("outputs", kOpset, kSeed);
+  Tensor y = m.input("x", Element::kFloat, kMatrix);
+  for (int64_t i = 0; i < nodes; ++i) {
+    y = m.node(i % 2 == 0 ? "Relu" : "Abs", name_of("map", i), {y}, kMatrix);
+    m.output(y, y.name);
+  }
+  return m.bytes();
+}
+
+// One LSTM; a step is about four nodes.
 std::string write_recurrence(int64_t nodes) {
-  const int64_t steps = std::max<int64_t>(1, nodes / 16);
+  const int64_t steps = std::max<int64_t>(1, nodes / 4);
   ModelBuilder m("recurrence", kOpset, kSeed);
   const Tensor x = m.input("x", Element::kFloat, {steps, 1, 8});
   const Tensor w = m.weight("w", {1, 32, 8}, 0.3);
@@ -137,7 +149,8 @@ constexpr ChainShape kShapes[] = {
     {"products", "small matrix products with constants", kAny, write_products},
     {"scaled", "scaled products of activations", kAny, write_scaled},
     {"parts", "one Split and one Concat", kAny, write_parts},
-    {"recurrence", "an LSTM of many steps", 64'000, write_recurrence},
+    {"outputs", "maps that are all outputs too", kAny, write_outputs},
+    {"recurrence", "an LSTM of many steps", 16'000, write_recurrence},
 };
 
 }  // namespace

@@ -123,7 +123,8 @@ Expr Simplifier::expr(const Expr& e) {
       break;
   }
   if (depth_ > kMaxDepth) {
-    return e;
+    return replaced_.empty() ? e
+                             : ir::substitute(e, replaced_);  // variables of loops that are gone
   }
   ++depth_;
   Expr result;

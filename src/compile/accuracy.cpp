@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/accuracy.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <span>
@@ -24,6 +26,10 @@ std::span<const schedule::Step> until_last_variant(const schedule::Trace& trace)
   return {trace.data(), n};
 }
 
+// Products that are summed up to measure a kind: errors of deeper sums, which a model can ask for in a few bytes, grow with
+// the root of the depth.
+constexpr int64_t kDeepest = int64_t{1} << 18;
+
 }  // namespace
 
 std::optional<Errors::Kind> Errors::kind_of(const te::ComputeOp& op,
@@ -45,16 +51,20 @@ LayerError Errors::measured(const Kind& kind) {
     const std::scoped_lock guard(lock_);
     if (const auto it = known_.find(kind); it != known_.end()) return it->second;
   }
+  const int64_t depth = std::min(kind.depth, kDeepest);
   LayerError e;
   if (!kind.algorithm) {
-    e = direct_error(kind.depth);
+    e = direct_error(depth);
   } else if (schedule::is_winograd(*kind.algorithm)) {
-    e = winograd_error(*kind.algorithm, kind.dims, kind.depth);
+    e = winograd_error(*kind.algorithm, kind.dims, depth);
   } else if (*kind.algorithm == Algorithm::kBfloat16) {
-    e = bfloat16_error(kind.depth);
+    e = bfloat16_error(depth);
   } else {
-    e = strassen_error(kind.depth);
+    e = strassen_error(depth);
   }
+  const double deeper = std::sqrt(static_cast<double>(kind.depth) / static_cast<double>(depth));
+  e.relative *= deeper;
+  e.direct *= deeper;
   const std::scoped_lock guard(lock_);
   return known_.emplace(kind, e).first->second;
 }

@@ -258,6 +258,7 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
       g, p, options.schedule ? std::make_shared<const target::Target>(options.target) : nullptr);
   const Layouts layouts = layouts_for(rules, options);
   const LayoutPlan plan = plan_layouts(rules, layouts);
+  tell("kernels");
   KernelSet kernels = make_kernels(plan, options);
   tell("weights");
   artifact::Program program = assemble(g, p, plan, std::move(kernels), options);

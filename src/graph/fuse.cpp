@@ -23,7 +23,8 @@ constexpr int64_t kLeastRows = 8;            // of what is not stored
 constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
 constexpr int64_t kMostRow = 64 << 10;       // bytes
 constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
-constexpr double kMostWritten = 4096;        // expressions of a stage with all maps written into it
+constexpr double kMostWritten =
+    8000;                          // expressions of a stage: schedules inline no more than 10000
 constexpr int64_t kMostTaps = 25;  // of a depthwise convolution in a pair: they are unrolled
 constexpr int64_t kChannels = 8;   // in whole blocks of so many
 
@@ -367,7 +368,9 @@ class Fuser {
     const te::ComputeDag dag =
         te::with_single_moves(group_dag(g_, merged.nodes, merged.outputs).dag);
     const auto found = te::find_attention(dag);
-    if (dag.ops.size() > kMostOps || !found || !pays(*found) || !is_affine(dag)) return false;
+    if (dag.ops.size() > kMostOps || written_out(dag) > kMostWritten || !found || !pays(*found) ||
+        !is_affine(dag))
+      return false;
     for (const int p : parts) groups_[static_cast<size_t>(p)] = Group{};
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = parts.back();
     groups_[static_cast<size_t>(parts.back())] = std::move(merged);

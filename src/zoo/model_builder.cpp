@@ -104,15 +104,19 @@ Tensor ModelBuilder::input(const std::string& name, Element element, const Shape
   return {name, shape};
 }
 
-void ModelBuilder::output(const Tensor& value, const std::string& name) {
-  proto::GraphProto& graph = *model_->proto.mutable_graph();
-  for (proto::NodeProto& node : *graph.mutable_node()) {
+void ModelBuilder::rename(const std::string& from, const std::string& to) {
+  for (proto::NodeProto& node : *model_->proto.mutable_graph()->mutable_node()) {
     for (auto* names : {node.mutable_input(), node.mutable_output()}) {
       for (std::string& used : *names) {
-        used = used == value.name ? name : used;
+        used = used == from ? to : used;
       }
     }
   }
+}
+
+void ModelBuilder::output(const Tensor& value, const std::string& name) {
+  proto::GraphProto& graph = *model_->proto.mutable_graph();
+  if (name != value.name) rename(value.name, name);
   set_type(*graph.add_output(), name, proto::TensorProto::FLOAT, value.shape);
 }
 

@@ -63,6 +63,7 @@ class ModelBuilder {
 
  private:
   struct Model;
+  void rename(const std::string& from, const std::string& to);  // walks over all nodes
   Tensor initializer(const std::string& name, const Shape& shape, std::string raw, Element element);
   std::string uniform(const std::string& name, int64_t count, double middle, double radius) const;
 

@@ -6,6 +6,7 @@
 #include "ir/interp.h"
 #include "ir/print.h"
 #include "ir/verify.h"
+#include "ir/visit.h"
 
 namespace tenon::arith {
 namespace {
@@ -45,6 +46,16 @@ TEST_F(SimplifyStmtTest, LoopsOfOneIterationGo) {
         "for j in 0..4 {\n  A[j * 2] = j * 2 + 1\n}\n");
   const Stmt thread = ir::make_for(i, 0, 1, ForKind::kThread, put(i, 3), ir::ThreadTag::kThreadX);
   EXPECT_EQ(simplify(thread).kind(), ir::StmtKind::kFor);
+}
+
+// However deep an expression is, the variable of a loop that goes is replaced everywhere in it.
+TEST_F(SimplifyStmtTest, LoopsOfOneIterationGoFromDeepExpressions) {
+  const Buffer x = Buffer::make("X", ir::kF32, {64});
+  const Buffer y = Buffer::make("Y", ir::kF32, {64});
+  Expr sum = ir::load(x, {i});
+  for (int n = 0; n < 1000; ++n) sum = sum + ir::load(x, {i + j});
+  const Stmt s = simplify(loop(i, 1, loop(j, 4, ir::store(y, {j}, sum))));
+  EXPECT_FALSE(ir::uses_var(s, i.node()));
 }
 
 TEST_F(SimplifyStmtTest, DeadCodeGoes) {

@@ -254,5 +254,19 @@ TEST(Accuracy, OfTheNetworkTakesTheFastAlgorithmFromWhatAddsMost) {
   EXPECT_NEAR(within.error, error_of_steps(within), 1e-9);
 }
 
+// A sum of two thousand million products is not summed up to know its error.
+TEST(Accuracy, ErrorsOfDeepSumsGrowWithTheRootOfTheirDepth) {
+  Errors errors;
+  const auto error = [&](int64_t depth) {
+    const schedule::State initial(
+        std::make_shared<const te::ComputeDag>(dense_dag(ir::kF32, depth)),
+        std::make_shared<const target::Target>(target::host_target()));
+    return errors.of(initial, {})->error.relative;
+  };
+  const double deep = error(int64_t{1} << 18);
+  EXPECT_NEAR(error(int64_t{1} << 30), 64 * deep, 1e-9 * deep);
+  EXPECT_GT(deep, error(int64_t{1} << 14));
+}
+
 }  // namespace
 }  // namespace tenon::compile

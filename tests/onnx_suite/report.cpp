@@ -142,9 +142,9 @@ constexpr Note kNotes[] = {
     {":Dropout", "inference, or a ratio of 0"},
     {":GRU", "unrolled, up to 4096 steps"},
     {":LSTM", "unrolled, up to 4096 steps"},
-    {":Loop", "unrolled; each condition must be known too"},
+    {":Loop", "unrolled, up to 4096 turns; each condition must be known too"},
     {":RNN", "unrolled, up to 4096 steps"},
-    {":Scan", "unrolled"},
+    {":Scan", "unrolled, up to 4096 turns"},
     {":TfIdfVectorizer", "integers"},
 };
 

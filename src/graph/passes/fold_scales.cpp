@@ -147,9 +147,9 @@ std::optional<size_t> affine_operand(const Graph& g, const Node& n) {
   return x;
 }
 
-// Operations of a joined map. A convolution's bias, a batch norm written op by op and a scale have half as many; a chain
-// without end would take a time of its third power.
-constexpr int kMostJoined = 16;
+// Operations of a joined map. A convolution's bias, a batch norm written op by op and a scale have fewer; a chain without
+// end would take a time of its third power.
+constexpr int kMostJoined = 8;
 
 int operations(const Compute& c) {
   int count = 0;

@@ -168,17 +168,12 @@ std::vector<ValueId> convert_loop(Convert& c) {
   return state;
 }
 
-ValueId element(GraphBuilder& b, ValueId x, int64_t dim, int64_t at) {
+ValueId element(GraphBuilder& b, ValueId x, int64_t dim, int64_t at, int64_t of_many) {
   Shape shape = b.shape(x);
   if (dim >= static_cast<int64_t>(shape.size()) || at >= shape[static_cast<size_t>(dim)]) {
     refuse("what the Scan goes through has too few elements");
   }
-  Shape begin(shape.size(), 0);
-  begin[static_cast<size_t>(dim)] = at;
-  shape[static_cast<size_t>(dim)] = 1;
-  const ValueId y = b.compute("slice", {x}, [&](te::Builder& t, auto in) {
-    return te::slice(t, "slice", in[0], begin, shape);
-  });
+  const ValueId y = slice_of_many(b, x, dim, at, 1, of_many);
   shape.erase(shape.begin() + dim);
   return b.reshape(y, shape);
 }
@@ -209,7 +204,7 @@ std::vector<ValueId> run_scan(Convert& c, Scan s) {
     std::vector<ValueId> arguments = s.state;
     for (size_t i = 0; i < s.inputs.size(); ++i) {
       const int64_t at = s.input_backward[i] != 0 ? trips - 1 - trip : trip;
-      arguments.push_back(element(b, s.inputs[i], s.input_axes[i], at));
+      arguments.push_back(element(b, s.inputs[i], s.input_axes[i], at, trips));
     }
     const std::vector<ValueId> out = c.subgraph("body", arguments);
     if (out.size() != s.state.size() + s.outputs) {
@@ -276,8 +271,8 @@ std::vector<ValueId> convert_scan_8(Convert& c) {
   std::vector<std::vector<ValueId>> results;
   for (int64_t n = 0; n < batch; ++n) {
     Scan s = whole;
-    for (ValueId& v : s.state) v = element(b, v, 0, n);
-    for (ValueId& v : s.inputs) v = element(b, v, 0, n);
+    for (ValueId& v : s.state) v = element(b, v, 0, n, batch);
+    for (ValueId& v : s.inputs) v = element(b, v, 0, n, batch);
     s.input_axes.assign(s.inputs.size(), 0);
     s.input_backward = per_item(c, "directions", s.inputs.size());
     s.output_axes.assign(s.outputs, 0);

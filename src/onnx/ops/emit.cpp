@@ -195,6 +195,30 @@ void copy_element(const ir::Array& source, int64_t from, ir::Array& target, int6
               source.data() + static_cast<size_t>(from) * size, size);
 }
 
+ValueId slice_of_many(graph::GraphBuilder& b, ValueId x, int64_t dim, int64_t begin, int64_t length,
+                      int64_t slices) {
+  constexpr int64_t kOwnKernels = 256;
+  const auto d = static_cast<size_t>(dim);
+  Shape shape = b.shape(x);
+  const int64_t last = shape[d] - length;
+  shape[d] = length;
+  if (slices <= kOwnKernels || b.data(x)) {
+    Shape from(shape.size(), 0);
+    from[d] = begin;
+    return b.compute("slice", {x}, [&](te::Builder& t, Tensors in) {
+      return te::slice(t, "slice", in[0], from, shape);
+    });
+  }
+  const ValueId start = b.ints({begin, begin});  // two, since one would be written into the kernel
+  return b.compute("slice", {x, start}, [&](te::Builder& t, Tensors in) {
+    return t.compute("slice", shape, [&](Axes axes) {
+      std::vector<ir::Expr> at(axes.begin(), axes.end());
+      at[d] = at[d] + ir::min(ir::max(ir::load(in[1], {ir::Expr(0)}), 0), ir::Expr(last));
+      return ir::load(in[0], at);
+    });
+  });
+}
+
 ValueId join(graph::GraphBuilder& b, std::vector<ValueId> parts, int64_t dim) {
   constexpr size_t kJoined = 16;
   while (parts.size() > 1) {

@@ -48,6 +48,11 @@ ValueId along_axis(Convert& c, ValueId x, int64_t axis, int64_t rank);
 // between its parts element by element.
 ValueId join(graph::GraphBuilder& b, std::vector<ValueId> parts, int64_t dim);
 
+// `length` elements of dimension `dim` from `begin` on, as one of `slices` of that length. Of many the start is data, so
+// that all of them are one kernel.
+ValueId slice_of_many(graph::GraphBuilder& b, ValueId x, int64_t dim, int64_t begin, int64_t length,
+                      int64_t slices);
+
 // The type of sums and of compound formulas: f32 for the 16-bit floats, otherwise t.
 ir::DType wide(ir::DType t);
 // fn in the wide type of v, rounded once at the end.

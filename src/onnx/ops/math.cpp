@@ -278,7 +278,7 @@ std::vector<ValueId> operands_of_fold(Convert& c) {
 // From left to right, a node for every few operands: one expression would be as deep as they are many.
 template <Binary fn>
 ValueId fold_all(Convert& c, const std::string& label, const std::vector<ValueId>& operands) {
-  constexpr size_t kOperands = 32;
+  constexpr size_t kOperands = 8;
   ValueId all = operands[0];
   for (size_t done = 1; done < operands.size();) {
     const size_t end = std::min(operands.size(), done + kOperands - 1);

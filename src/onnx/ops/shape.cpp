@@ -358,14 +358,21 @@ std::vector<int64_t> split_lengths(Convert& c, int64_t extent) {
 }
 
 std::vector<ValueId> convert_split(Convert& c) {
-  const auto axis = static_cast<size_t>(Convert::axis(c.int_or("axis", 0), c.rank(0)));
+  const int64_t axis = Convert::axis(c.int_or("axis", 0), c.rank(0));
+  const ValueId x = c.input(0);
+  const Shape whole = c.shape(0);
   std::vector<ValueId> parts;
-  std::vector<int64_t> begin(c.shape(0).size(), 0);
-  for (const int64_t length : split_lengths(c, c.shape(0)[axis])) {
-    Shape shape = c.shape(0);
-    shape[axis] = length;
-    parts.push_back(sliced(c, c.input(0), begin, shape, {}));
-    begin[axis] += length;
+  int64_t begin = 0;
+  const auto lengths = split_lengths(c, whole[static_cast<size_t>(axis)]);
+  for (const int64_t length : lengths) {
+    Shape shape = whole;
+    shape[static_cast<size_t>(axis)] = length;
+    const ValueId part = shape == whole ? x
+                         : count_elements(shape) == 0
+                             ? c.b().empty(c.dtype(0), shape)
+                             : slice_of_many(c.b(), x, axis, begin, length, std::ssize(lengths));
+    parts.push_back(part);
+    begin += length;
   }
   return parts;
 }
@@ -402,6 +409,10 @@ std::vector<ValueId> convert_concat(Convert& c) {
   }
   if (parts.size() == 1) {
     return parts;
+  }
+  constexpr size_t kAtOnce = 64;  // a choice among more is too deep an expression
+  if (parts.size() > kAtOnce) {
+    return {join(c.b(), parts, axis)};
   }
   return {c.b().compute("concat", parts, [&](te::Builder& t, Tensors in) {
     return te::concat(t, "concat", {in.begin(), in.end()}, axis);
