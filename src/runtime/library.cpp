@@ -5,4 +5,5 @@
 #include "runtime/cpus.cpp"
 #include "runtime/model.cpp"
 #include "runtime/pool.cpp"
+#include "runtime/quota.cpp"
 #include "runtime/weights.cpp"

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "runtime/quota.h"
 #include "support/check.h"
 #include "target/target.h"
 #include "target/topology.h"
@@ -166,8 +167,8 @@ void set_topology(Target& t) {
   const std::filesystem::path folder = "/sys/devices/system/cpu";
   const std::vector<int> cpus = allowed_cpus();
   t.cores = count_cores(folder, cpus);
-  if (const auto limit = cgroup_cores("/")) {
-    t.cores = std::min(t.cores, *limit);
+  if (const int granted = runtime::granted_cpus(""); granted > 0) {
+    t.cores = std::min(t.cores, granted);
   }
   const Caches caches = read_caches(folder, cpus.front());
   t.l1d_bytes = caches.l1d_bytes.value_or(t.l1d_bytes);

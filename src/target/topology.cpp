@@ -5,7 +5,6 @@
 #include <charconv>
 #include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 
 namespace tenon::target {
@@ -46,40 +45,6 @@ std::optional<int64_t> to_bytes(std::string_view text) {
     return std::nullopt;
   }
   return *number * unit;
-}
-
-std::optional<int> whole_cores(std::optional<int64_t> quota, std::optional<int64_t> period) {
-  if (!quota || !period || *quota <= 0 || *period <= 0) {
-    return std::nullopt;
-  }
-  return static_cast<int>(std::clamp<int64_t>(*quota / *period, 1, 1 << 20));
-}
-
-std::optional<int> smaller(std::optional<int> a, std::optional<int> b) {
-  if (!a || !b) {
-    return a ? a : b;
-  }
-  return std::min(*a, *b);
-}
-
-// Version 2: "150000 100000" or "max 100000".
-std::optional<int> read_cpu_max(const fs::path& folder) {
-  std::istringstream words(first_line(folder / "cpu.max"));
-  std::string quota;
-  std::string period;
-  words >> quota >> period;
-  return whole_cores(to_number(quota), to_number(period));
-}
-
-// The group of this process: the line "0::/a/b" of version 2.
-fs::path own_group(const fs::path& root) {
-  std::ifstream in(root / "proc/self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("0::/")) {
-      return line.substr(4);
-    }
-  }
-  return {};
 }
 
 }  // namespace
@@ -132,20 +97,6 @@ Caches read_caches(const fs::path& folder, int cpu) {
     }
   }
   return caches;
-}
-
-std::optional<int> cgroup_cores(const fs::path& root) {
-  const fs::path mount = root / "sys/fs/cgroup";
-  // Each group up to the root may set a limit; the tightest holds.
-  std::optional<int> cores = read_cpu_max(mount);
-  fs::path folder = mount;
-  for (const fs::path& part : own_group(root)) {
-    folder /= part;
-    cores = smaller(cores, read_cpu_max(folder));
-  }
-  const fs::path v1 = mount / "cpu";
-  return smaller(cores, whole_cores(to_number(first_line(v1 / "cpu.cfs_quota_us")),
-                                    to_number(first_line(v1 / "cpu.cfs_period_us"))));
 }
 
 }  // namespace tenon::target

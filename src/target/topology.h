@@ -24,8 +24,4 @@ struct Caches {
 // What processor `cpu` sees. `folder` is /sys/devices/system/cpu.
 Caches read_caches(const std::filesystem::path& folder, int cpu);
 
-// The processor time that control groups grant, in whole cores and at least 1; nothing if unlimited.
-// `root` is / : /proc/self/cgroup names the group, /sys/fs/cgroup holds its limits (version 2 or 1).
-std::optional<int> cgroup_cores(const std::filesystem::path& root);
-
 }  // namespace tenon::target

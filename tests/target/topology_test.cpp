@@ -93,27 +93,5 @@ TEST_F(Topology, WhatIsMissingOrBrokenIsNotKnown) {
   EXPECT_FALSE(caches.l2_bytes);
 }
 
-TEST_F(Topology, NoGroupMeansNoLimit) { EXPECT_EQ(cgroup_cores(root_), std::nullopt); }
-
-TEST_F(Topology, TightestGroupOfVersionTwoHolds) {
-  write("proc/self/cgroup", "0::/a/b");
-  write("sys/fs/cgroup/cpu.max", "max 100000");
-  EXPECT_EQ(cgroup_cores(root_), std::nullopt);
-  write("sys/fs/cgroup/a/cpu.max", "250000 100000");
-  EXPECT_EQ(cgroup_cores(root_), 2);
-  write("sys/fs/cgroup/a/b/cpu.max", "400000 100000");
-  EXPECT_EQ(cgroup_cores(root_), 2);
-  write("sys/fs/cgroup/a/b/cpu.max", "50000 100000");
-  EXPECT_EQ(cgroup_cores(root_), 1);
-}
-
-TEST_F(Topology, VersionOneQuota) {
-  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1");
-  write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
-  EXPECT_EQ(cgroup_cores(root_), std::nullopt);
-  write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "300000");
-  EXPECT_EQ(cgroup_cores(root_), 3);
-}
-
 }  // namespace
 }  // namespace tenon::target

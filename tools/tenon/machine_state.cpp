@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "runtime/quota.h"
 #include "target/topology.h"
 
 namespace tenon::tools {
@@ -187,12 +188,12 @@ Fact cpuset(const Machine& m) {
 }
 
 Fact quota(const Machine& m) {
-  const std::optional<int> cores = target::cgroup_cores(m.root);
-  if (!cores) {
+  const int cores = runtime::granted_cpus(m.root.c_str());
+  if (cores == 0) {
     return {"quota", "none"};
   }
-  const bool tight = *cores < static_cast<int>(m.usable.size());
-  return {"quota", fmt::format("{} CPUs' worth of time by control group", *cores),
+  const bool tight = cores < static_cast<int>(m.usable.size());
+  return {"quota", fmt::format("{} CPUs' worth of time by control group", cores),
           tight ? Health::kDisturbing : Health::kGood,
           tight ? "more threads than that are stopped for whole time slices" : ""};
 }
