@@ -38,7 +38,8 @@ typedef void (*tenon_kernel)(void* const* params, void* workspace, const tenon_r
  * the range of a worker that has not woken up by the time the caller is done.
  * A call made inside a body, or while another thread's call is running, runs all of [0, n) on its
  * own thread. More threads than CPUs work, unpinned and without spinning. A body must not throw:
- * the process would end. The child of a fork() must create its own. */
+ * the process would end. In a child of fork(), which has no workers, it runs everything on the calling
+ * thread and can be destroyed: the child creates its own. */
 const tenon_runtime* tenon_runtime_create(int32_t threads);
 void tenon_runtime_destroy(const tenon_runtime* rt);
 

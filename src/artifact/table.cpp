@@ -18,8 +18,8 @@ constexpr const char* kTypes =
     "%tensor = type { ptr, ptr, i32, ptr, i64 }\n"
     "%param = type { i32, i32, i64 }\n"
     "%step = type { ptr, ptr, ptr, i64 }\n"
-    "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, [32 x i8] "
-    "}\n";
+    "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
+    "[32 x i8] }\n";
 
 static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kOutput) == kTenonOutput &&
@@ -125,10 +125,11 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
   out += fmt::format(
       "@{}_rt_model = hidden constant %model {{ ptr {}, ptr {}, i64 {}, ptr {}, ptr {}, ptr {}, "
       "i32 {}, "
-      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
+      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
       program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
       program.outputs.size(), program.steps.size(), align_up(program.arena_bytes),
-      scratch_bytes(kernels), align_up(program.weights_bytes), fmt::join(digest, ", "));
+      scratch_bytes(kernels), align_up(program.weights_bytes),
+      static_cast<int64_t>(facts.weights_checksum), fmt::join(digest, ", "));
   return out;
 }
 

@@ -16,6 +16,7 @@ namespace tenon::artifact {
 struct TableFacts {
   std::string manifest;
   uint64_t needs = 0;
+  uint64_t weights_checksum = 0;
   Sha256::Digest weights_sha256 = {};
 };
 

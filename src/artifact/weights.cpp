@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "runtime/checksum.h"
 #include "runtime/model.h"
 
 namespace tenon::artifact {
@@ -27,6 +28,7 @@ class Writer {
   void write(const void* data, int64_t bytes) {
     out_.write(static_cast<const char*>(data), bytes);
     sha_.add(data, static_cast<size_t>(bytes));
+    sum_up(static_cast<const char*>(data), static_cast<size_t>(bytes));
     at_ += bytes;
   }
   void zeros_until(int64_t offset) {
@@ -37,11 +39,31 @@ class Writer {
     }
   }
   Sha256::Digest digest() const { return sha_.digest(); }
+  uint64_t checksum() const {
+    return sum_ +
+           (chunk_.empty() ? 0 : runtime::chunk_checksum(chunks_, chunk_.data(), chunk_.size()));
+  }
   int64_t bytes() const { return at_; }
 
  private:
+  void sum_up(const char* data, size_t bytes) {
+    while (bytes > 0) {
+      const size_t taken = std::min(bytes, runtime::kChecksumChunk - chunk_.size());
+      chunk_.insert(chunk_.end(), data, data + taken);
+      data += taken;
+      bytes -= taken;
+      if (chunk_.size() == runtime::kChecksumChunk) {
+        sum_ += runtime::chunk_checksum(chunks_++, chunk_.data(), chunk_.size());
+        chunk_.clear();
+      }
+    }
+  }
+
   std::ofstream& out_;
   Sha256 sha_;
+  std::vector<char> chunk_;  // not yet summed up
+  uint64_t chunks_ = 0;
+  uint64_t sum_ = 0;
   int64_t at_ = 0;
 };
 
@@ -60,6 +82,7 @@ WrittenWeights write_weights(const Program& program, const std::filesystem::path
   }
   writer.zeros_until(align_up(program.weights_bytes));
   written.sha256 = writer.digest();
+  written.checksum = writer.checksum();
   runtime::WeightsTrailer trailer{};
   std::memcpy(trailer.magic, runtime::kWeightsMagic, sizeof trailer.magic);
   trailer.version = runtime::kWeightsVersion;

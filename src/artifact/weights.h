@@ -12,6 +12,7 @@ namespace tenon::artifact {
 
 struct WrittenWeights {
   Sha256::Digest sha256 = {};       // of the weights, which the trailer and the library carry
+  uint64_t checksum = 0;            // of the weights, of runtime/checksum.h
   Sha256::Digest file_sha256 = {};  // of the whole file
   int64_t file_bytes = 0;
 };

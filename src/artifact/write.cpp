@@ -163,8 +163,9 @@ Written write(const Program& program, const WriteOptions& options) {
   start = std::chrono::steady_clock::now();
   const std::string manifest = manifest_text(program, kernels, needs, weights.sha256);
   if (outputs.shared_library || outputs.static_library || outputs.object) {
-    link_all(program, archive_of(program, kernels, {manifest, needs, weights.sha256}), outputs,
-             folder);
+    link_all(program,
+             archive_of(program, kernels, {manifest, needs, weights.checksum, weights.sha256}),
+             outputs, folder);
   }
   written.link_s = seconds_since(start);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole module as one translation unit: compiled for each architecture into the object that module artifact
 // puts into finished libraries.
+#include "runtime/context.cpp"
 #include "runtime/cpu_check.cpp"
 #include "runtime/cpus.cpp"
 #include "runtime/model.cpp"

@@ -43,9 +43,10 @@ struct tenon_model_table {
   int32_t output_count;
   int32_t step_count;
   int32_t unused;
-  int64_t arena_bytes;    // a multiple of 64
-  int64_t scratch_bytes;  // the largest workspace of a kernel; a multiple of 64
-  int64_t weights_bytes;  // a multiple of 64; 0: there is no file
+  int64_t arena_bytes;        // a multiple of 64
+  int64_t scratch_bytes;      // the largest workspace of a kernel; a multiple of 64
+  int64_t weights_bytes;      // a multiple of 64; 0: there is no file
+  uint64_t weights_checksum;  // of checksum.h
   uint8_t weights_sha256[32];
 };
 

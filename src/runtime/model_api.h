@@ -10,8 +10,10 @@
  *   tenon_model_destroy(ctx);
  *
  * Tensors are dense and row-major, in the order of the tables below.
- * A context serves one thread at a time; different contexts run at once from different threads. They
- * share the weights' memory. Nothing is allocated after creation.
+ * One context per thread: a run of a context that is running already is refused. Different contexts run at
+ * once from different threads; they share the weights' memory. Nothing is allocated after creation.
+ * A context belongs to the process that created it: a child of fork() creates its own.
+ * The weights file is mapped: replace it by renaming a new file over it, never write to it in place.
  * Link with the shared library, or with the static one and -lm -lpthread.
  */
 #ifndef TENON_MODEL_H
@@ -21,6 +23,9 @@
 #include <stdint.h>
 
 #include "tenon/runtime.h"
+
+/* Of the functions below; a library says its own with tenon_model_interface(). */
+#define TENON_MODEL_INTERFACE 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,27 +56,41 @@ typedef struct tenon_model_options {
   const tenon_runtime* runtime;
   /* tenon_model_workspace_bytes() bytes, aligned to 64, which outlive the context; NULL: allocated. */
   void* workspace;
+  /* 0: all weights are read once and compared with their checksum. 1: only their size and hash as written
+   * in the file are, which saves that time. */
+  int32_t trust_weights;
 } tenon_model_options;
 
 /* NULL if it cannot be done; `*why` (unless why is NULL) then is a sentence for people, which stays
  * valid until 16 more calls have failed. */
 tenon_model_ctx* tenon_model_create(int32_t threads, const char** why);
 tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, const char** why);
-void tenon_model_destroy(tenon_model_ctx* ctx); /* NULL is ignored */
+/* NULL is ignored. Not while a run goes on; in a child of fork() it is safe. */
+void tenon_model_destroy(tenon_model_ctx* ctx);
 
-/* 0: done. 1: a pointer is NULL though its tensor has bytes; nothing was written.
+/* 0: done. Otherwise nothing was run or written:
+ * 1: the context is NULL, or a pointer is though its tensor has bytes.
+ * 2: the context is running on another thread (or in the hook that calls this): one context per thread.
+ * 3: this process is a child of fork() and the context is its parent's: create the context after fork.
  * Pointers may have any alignment; those that are multiples of 64 are used in place, others are copied
  * from and to memory of the context. An output may lie in the memory of an input. */
 int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const* outputs);
 
+const char* tenon_model_error(int code); /* what a code of run means, as a sentence */
+int64_t tenon_model_refused(
+    const tenon_model_ctx* ctx); /* runs answered with 2 since its creation */
+
+int32_t tenon_model_interface(void); /* TENON_MODEL_INTERFACE of the library */
 int32_t tenon_model_input_count(void);
 int32_t tenon_model_output_count(void);
 const tenon_model_tensor* tenon_model_input(int32_t i); /* NULL: there is no such one */
 const tenon_model_tensor* tenon_model_output(int32_t i);
 size_t tenon_model_workspace_bytes(void); /* memory that a context works in, weights left out */
-int32_t tenon_model_threads(const tenon_model_ctx* ctx);
+size_t tenon_model_weights_bytes(void);   /* of the weights file; 0: there is none */
+int32_t tenon_model_threads(const tenon_model_ctx* ctx); /* 0 for NULL */
 
-/* For profiling: called before (after = 0) and after (after = 1) each step of a run. NULL: no more. */
+/* For profiling: called before (after = 0) and after (after = 1) each step of a run. NULL: no more.
+ * To be set between runs. */
 typedef void (*tenon_model_hook)(void* user, int32_t step, int32_t after);
 void tenon_model_set_hook(tenon_model_ctx* ctx, tenon_model_hook hook, void* user);
 int32_t tenon_model_step_count(void);

@@ -19,6 +19,7 @@
 
 #include "runtime/atomic.h"
 #include "runtime/cpus.h"
+#include "runtime/fork_mark.h"
 #include "runtime/wait.h"
 #include "tenon/runtime.h"
 
@@ -54,6 +55,7 @@ static_assert(offsetof(Worker, thread) == 64 && sizeof(Worker) == 128);
 
 struct Pool {
   tenon_runtime runtime;
+  ForkMark mark;
   Atomic<bool> busy{false};
   bool pinned = false;
   int home = -1;  // where the caller was seen last
@@ -209,7 +211,7 @@ void parallel(const tenon_runtime* rt, tenon_body body, void* closure, int64_t n
   }
   Pool& pool = *static_cast<Pool*>(rt->pool);
   const int32_t threads = pool.workers + 1;
-  if (n == 1 || threads == 1 || pool.busy.exchange(true)) {
+  if (n == 1 || threads == 1 || pool.mark.in_child() || pool.busy.exchange(true)) {
     body(closure, 0, n);
     return;
   }
@@ -283,15 +285,22 @@ void fit_to_machine(Pool& pool, int32_t workers) {
   }
 }
 
-void destroy(Pool* pool) {
-  for (int32_t i = 0; i < pool->workers; ++i) {
-    if (pool->worker[i].state.exchange(kQuit) == kAsleep) {
-      wake_sleeper(pool->worker[i].state);
+void stop_workers(Pool& pool) {
+  for (int32_t i = 0; i < pool.workers; ++i) {
+    if (pool.worker[i].state.exchange(kQuit) == kAsleep) {
+      wake_sleeper(pool.worker[i].state);
     }
   }
-  for (int32_t i = 0; i < pool->workers; ++i) {
-    pthread_join(pool->worker[i].thread, nullptr);
+  for (int32_t i = 0; i < pool.workers; ++i) {
+    pthread_join(pool.worker[i].thread, nullptr);
   }
+}
+
+void destroy(Pool* pool) {
+  if (!pool->mark.in_child()) {  // a child of fork() has no workers to wait for
+    stop_workers(*pool);
+  }
+  pool->mark.clear();
   free(pool);
 }
 
@@ -307,6 +316,7 @@ extern "C" const tenon_runtime* tenon_runtime_create(int32_t threads) {
   if (pool == nullptr) {
     return nullptr;
   }
+  pool->mark.set();
   fit_to_machine(*pool, threads - 1);
   if (!start_workers(*pool, threads - 1)) {
     destroy(pool);

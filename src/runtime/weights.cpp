@@ -7,9 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/atomic.h"
+#include "runtime/checksum.h"
 #include "runtime/sentence.h"
+#include "runtime/text_file.h"
 
 namespace tenon::runtime {
 namespace {
@@ -47,37 +52,14 @@ const char* file_of(const char* line, uintptr_t address) {
 // The kernel's list and not dladdr(): that one answers with the path given to dlopen(), which may be
 // relative to a folder that the process has left, and knows nothing of programs linked statically.
 bool own_file(char* path, size_t size) {
-  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) {
-    return false;
-  }
   const auto address = reinterpret_cast<uintptr_t>(&tenon_model);
-  char text[PATH_MAX + 256];
-  size_t held = 0;
-  bool found = false;
-  for (;;) {
-    const auto got = read(file, text + held, sizeof text - 1 - held);
-    if (got <= 0) {
-      break;
+  Lines lines("/proc/self/maps");
+  while (const char* line = lines.next()) {
+    if (const char* name = file_of(line, address)) {
+      return snprintf(path, size, "%s", name) < static_cast<int>(size);
     }
-    held += static_cast<size_t>(got);
-    text[held] = 0;
-    char* line = text;
-    for (char* end = strchr(line, '\n'); end != nullptr && !found; end = strchr(line, '\n')) {
-      *end = 0;
-      if (const char* name = file_of(line, address)) {
-        found = snprintf(path, size, "%s", name) < static_cast<int>(size);
-      }
-      line = end + 1;
-    }
-    if (found || line == text) {
-      break;
-    }
-    held -= static_cast<size_t>(line - text);
-    memmove(text, line, held);
   }
-  close(file);
-  return found;
+  return false;
 }
 
 bool default_path(char* path, size_t size) {
@@ -90,7 +72,7 @@ bool default_path(char* path, size_t size) {
          static_cast<int>(size - folder);
 }
 
-bool check_weights(const void* bytes, size_t size, const char* path, char* sentence) {
+bool check_trailer(const char* bytes, size_t size, const char* path, char* sentence) {
   WeightsTrailer trailer;
   if (size < sizeof trailer) {
     return refuse(sentence, path, "are too short");
@@ -101,7 +83,7 @@ bool check_weights(const void* bytes, size_t size, const char* path, char* sente
     snprintf(why, sizeof why, "have %zu bytes instead of %zu", size, expected);
     return refuse(sentence, path, why);
   }
-  memcpy(&trailer, static_cast<const char*>(bytes) + size - sizeof trailer, sizeof trailer);
+  memcpy(&trailer, bytes + size - sizeof trailer, sizeof trailer);
   if (memcmp(trailer.magic, kWeightsMagic, sizeof kWeightsMagic) != 0 ||
       trailer.version != kWeightsVersion || trailer.bytes != tenon_model.weights_bytes) {
     return refuse(sentence, path, "are not a weights file of this version");
@@ -112,17 +94,57 @@ bool check_weights(const void* bytes, size_t size, const char* path, char* sente
   return true;
 }
 
+struct Summed {
+  const char* data;
+  size_t bytes;
+  Atomic<uint64_t> sum{0};
+};
+
+void sum_chunks(void* closure, int64_t begin, int64_t end) {
+  auto& all = *static_cast<Summed*>(closure);
+  uint64_t sum = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    const size_t at = static_cast<size_t>(i) * kChecksumChunk;
+    const size_t left = all.bytes - at;
+    sum += chunk_checksum(static_cast<uint64_t>(i), all.data + at,
+                          left < kChecksumChunk ? left : kChecksumChunk);
+  }
+  all.sum.fetch_add(sum);
+}
+
+bool is_unchanged(const char* data, const tenon_runtime* threads) {
+  Summed all{data, static_cast<size_t>(tenon_model.weights_bytes)};
+  const auto chunks = static_cast<int64_t>((all.bytes + kChecksumChunk - 1) / kChecksumChunk);
+  if (threads != nullptr) {
+    threads->parallel(threads, sum_chunks, &all, chunks);
+  } else {
+    sum_chunks(&all, 0, chunks);
+  }
+  return all.sum.acquire() == tenon_model.weights_checksum;
+}
+
+// Of a regular file only: a pipe or a device has no size, and reading it may wait for ever.
+bool file_bytes(int file, size_t& bytes) {
+  struct stat status;
+  // By the system call: older versions of libc have no function of this name.
+  if (syscall(SYS_fstat, file, &status) != 0 || !S_ISREG(status.st_mode)) {
+    return false;
+  }
+  bytes = static_cast<size_t>(status.st_size);
+  return true;
+}
+
 bool map_file(const char* path, Weights& weights, char* sentence) {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // opening a pipe must not wait
   if (file < 0) {
     return refuse(sentence, path,
                   errno == ENOENT ? "are not there" : "cannot be opened (no permission?)");
   }
-  const off_t end = lseek(file, 0, SEEK_END);
-  const size_t bytes = end > 0 ? static_cast<size_t>(end) : 0;
-  if (bytes < sizeof(WeightsTrailer)) {
+  size_t bytes = 0;
+  const bool regular = file_bytes(file, bytes);
+  if (!regular || bytes < sizeof(WeightsTrailer)) {
     close(file);
-    return refuse(sentence, path, "are too short");
+    return refuse(sentence, path, regular ? "are too short" : "are not a regular file");
   }
   // Read ahead at once: every run needs all of it.
   void* mapping = mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_POPULATE, file, 0);
@@ -132,38 +154,41 @@ bool map_file(const char* path, Weights& weights, char* sentence) {
   }
   weights.mapping = mapping;
   weights.mapping_bytes = bytes;
+  weights.data = static_cast<const char*>(mapping);
   return true;
 }
 
 }  // namespace
 
-bool open_weights(const tenon_model_options& options, Weights& weights, char* sentence) {
+bool open_weights(const tenon_model_options& options, const tenon_runtime* threads,
+                  Weights& weights, char* sentence) {
   if (tenon_model.weights_bytes == 0) {
     return true;
   }
-  if (options.weights != nullptr) {
-    if (reinterpret_cast<uintptr_t>(options.weights) % 64 != 0) {
-      return refuse(sentence, "in memory", "are not aligned to 64 bytes");
-    }
-    weights.data = static_cast<const char*>(options.weights);
-    return check_weights(options.weights, options.weights_bytes, "in memory", sentence);
-  }
   char own[PATH_MAX];
   const char* path = options.weights_path;
-  if (path == nullptr) {
-    if (!default_path(own, sizeof own)) {
+  if (options.weights != nullptr) {
+    path = "in memory";
+    if (reinterpret_cast<uintptr_t>(options.weights) % 64 != 0) {
+      return refuse(sentence, path, "are not aligned to 64 bytes");
+    }
+    weights.data = static_cast<const char*>(options.weights);
+    if (!check_trailer(weights.data, options.weights_bytes, path, sentence)) {
+      return false;
+    }
+  } else {
+    if (path == nullptr && !default_path(own, sizeof own)) {
       return refuse(sentence, "beside the library",
                     "cannot be looked for (is /proc mounted?): give weights_path");
     }
-    path = own;
+    path = path != nullptr ? path : own;
+    if (!map_file(path, weights, sentence) ||
+        !check_trailer(weights.data, weights.mapping_bytes, path, sentence)) {
+      return false;
+    }
   }
-  if (!map_file(path, weights, sentence)) {
-    return false;
-  }
-  weights.data = static_cast<const char*>(weights.mapping);
-  if (!check_weights(weights.mapping, weights.mapping_bytes, path, sentence)) {
-    close_weights(weights);
-    return false;
+  if (options.trust_weights == 0 && !is_unchanged(weights.data, threads)) {
+    return refuse(sentence, path, "were changed since they were written (their checksum differs)");
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "runtime/model.h"
+#include "tenon/runtime.h"
 
 namespace tenon::runtime {
 
@@ -12,8 +13,10 @@ struct Weights {
   size_t mapping_bytes = 0;
 };
 
-// False with a sentence of kSentenceBytes if the file is not there or is not the one of this library.
-bool open_weights(const tenon_model_options& options, Weights& weights, char* sentence);
+// False with a sentence of kSentenceBytes if the file is not there, is not the one of this library, or was changed since.
+// `threads` sum it up; null: the calling thread does.
+bool open_weights(const tenon_model_options& options, const tenon_runtime* threads,
+                  Weights& weights, char* sentence);
 void close_weights(const Weights& weights);
 
 }  // namespace tenon::runtime

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of finished libraries that does not depend on the model, compiled like any other code so that
-// sanitizers see it. The model: s = x + w (in the arena), then y = 2 * s in parallel, n = sum of s.
+// The part of finished libraries that does not depend on the model.
 #include "runtime/model.h"
 
 #include <gtest/gtest.h>
@@ -9,157 +8,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <thread>
 #include <vector>
 
+#include "runtime/by_hand.h"
 #include "runtime/cpu_check.h"
-
-namespace {
-
-constexpr int64_t kElements = 1000;
-constexpr size_t kBytes = kElements * sizeof(float);
-constexpr int64_t kArenaBytes = 4032;    // kBytes rounded up to 64
-constexpr int64_t kWeightsBytes = 4032;  // the weights begin at 0
-
-struct Closure {
-  const float* in;
-  float* out;
-};
-
-extern "C" void add_weights(void* const* params, void* workspace, const tenon_runtime* rt) {
-  const auto* x = static_cast<const float*>(params[0]);
-  const auto* w = static_cast<const float*>(params[1]);
-  auto* s = static_cast<float*>(params[2]);
-  auto* scratch = static_cast<float*>(workspace);
-  EXPECT_NE(rt, nullptr);
-  scratch[0] = 1;
-  for (int64_t i = 0; i < kElements; ++i) {
-    s[i] = x[i] + w[i];
-  }
-}
-
-extern "C" void twice_and_sum(void* const* params, void*, const tenon_runtime* rt) {
-  for (const int i : {0, 1, 2}) {
-    EXPECT_EQ(reinterpret_cast<uintptr_t>(params[i]) % 64, 0U);
-  }
-  Closure c{static_cast<const float*>(params[0]), static_cast<float*>(params[1])};
-  const tenon_body body = [](void* closure, int64_t begin, int64_t end) {
-    const auto& both = *static_cast<const Closure*>(closure);
-    for (int64_t i = begin; i < end; ++i) {
-      both.out[i] = 2 * both.in[i];
-    }
-  };
-  rt->parallel(rt, body, &c, kElements);
-  double sum = 0;
-  for (int64_t i = 0; i < kElements; ++i) {
-    sum += static_cast<double>(c.in[i]);
-  }
-  *static_cast<double*>(params[2]) = sum;
-}
-
-constexpr int64_t kShape[] = {kElements};
-constexpr int64_t kEmptyShape[] = {3, 0};
-const tenon_model_tensor kInputs[] = {{"x", "f32", 1, kShape, kBytes},
-                                      {"empty", "f32", 2, kEmptyShape, 0}};
-const tenon_model_tensor kOutputs[] = {{"y", "f32", 1, kShape, kBytes},
-                                       {"n", "f64", 0, nullptr, sizeof(double)}};
-const tenon_model_param kFirst[] = {
-    {kTenonInput, 0, 0}, {kTenonWeights, 0, 0}, {kTenonArena, 0, 0}};
-const tenon_model_param kSecond[] = {
-    {kTenonArena, 0, 0}, {kTenonOutput, 0, 0}, {kTenonOutput, 1, 0}};
-const tenon_model_step kSteps[] = {{add_weights, "add", kFirst, 3},
-                                   {twice_and_sum, "twice", kSecond, 3}};
-
-}  // namespace
-
-extern "C" const tenon_model_table tenon_model = {
-    "by_hand", "{}", 0, kInputs,     kOutputs, kSteps,        2,
-    2,         2,    0, kArenaBytes, 64,       kWeightsBytes, {1, 2, 3}};
 
 namespace tenon::runtime {
 namespace {
-
-// The bytes of a weights file: w[i] = i.
-struct alignas(64) WeightsFile {
-  float w[kWeightsBytes / sizeof(float)] = {};
-  WeightsTrailer trailer{};
-  WeightsFile() {
-    std::memcpy(trailer.magic, kWeightsMagic, sizeof trailer.magic);
-    trailer.version = kWeightsVersion;
-    trailer.bytes = kWeightsBytes;
-    trailer.sha256[0] = 1;
-    trailer.sha256[1] = 2;
-    trailer.sha256[2] = 3;
-    for (int64_t i = 0; i < kElements; ++i) {
-      w[i] = static_cast<float>(i);
-    }
-  }
-};
-static_assert(sizeof(WeightsFile) == 64 + kWeightsBytes);
-
-tenon_model_options with_weights(const WeightsFile& file, int32_t threads = 1) {
-  tenon_model_options o{};
-  o.threads = threads;
-  o.weights = &file;
-  o.weights_bytes = sizeof file;
-  return o;
-}
-
-struct Destroy {
-  void operator()(tenon_model_ctx* ctx) const { tenon_model_destroy(ctx); }
-};
-using Ctx = std::unique_ptr<tenon_model_ctx, Destroy>;
-
-Ctx create(const tenon_model_options& options) {
-  const char* why = "";
-  Ctx ctx(tenon_model_create_with(&options, &why));
-  EXPECT_NE(ctx, nullptr) << why;
-  return ctx;
-}
-
-std::string refusal(const tenon_model_options& options) {
-  const char* why = "not refused";
-  const Ctx ctx(tenon_model_create_with(&options, &why));
-  EXPECT_EQ(ctx, nullptr);
-  EXPECT_EQ(tenon_model_create_with(&options, nullptr), nullptr);
-  return why;
-}
-
-// `shift` bytes away from an aligned address.
-struct Buffers {
-  explicit Buffers(size_t shift)
-      : block(static_cast<char*>(std::aligned_alloc(64, 3 * 8192))),
-        x(reinterpret_cast<float*>(block + shift)),
-        y(reinterpret_cast<float*>(block + 8192 + shift)),
-        n(reinterpret_cast<double*>(block + 2 * 8192 + shift)) {}
-  ~Buffers() { std::free(block); }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-  int run(tenon_model_ctx* ctx) const {
-    const void* inputs[] = {x, nullptr};
-    void* outputs[] = {y, n};
-    return tenon_model_run(ctx, inputs, outputs);
-  }
-  char* block;
-  float* x;
-  float* y;
-  double* n;
-};
-
-void fill_and_check(tenon_model_ctx* ctx, const Buffers& b, float add) {
-  for (int64_t i = 0; i < kElements; ++i) {
-    b.x[i] = add * static_cast<float>(i % 7);
-  }
-  ASSERT_EQ(b.run(ctx), 0);
-  double sum = 0;
-  for (int64_t i = 0; i < kElements; ++i) {
-    const float s = add * static_cast<float>(i % 7) + static_cast<float>(i);
-    ASSERT_EQ(b.y[i], 2 * s) << i;
-    sum += static_cast<double>(s);
-  }
-  EXPECT_EQ(*b.n, sum);
-}
 
 TEST(Model, RunsWithAnyAlignmentAndAnyNumberOfThreads) {
   const WeightsFile file;
@@ -289,6 +145,8 @@ TEST(Model, TellsAboutItself) {
   EXPECT_EQ(tenon_model_step_count(), 2);
   EXPECT_EQ(tenon_model_step_name(2), nullptr);
   EXPECT_STREQ(tenon_model_manifest(), "{}");
+  EXPECT_EQ(tenon_model_interface(), TENON_MODEL_INTERFACE);
+  EXPECT_EQ(tenon_model_weights_bytes(), sizeof(WeightsFile));
   tenon_model_destroy(nullptr);
 }
 
