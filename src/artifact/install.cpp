@@ -10,11 +10,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 
-#include "artifact/manifest.h"
+#include "artifact/manifest_file.h"
 #include "support/check.h"
 
 namespace tenon::artifact {
@@ -22,23 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files that a manifest says it was written with; empty if it is no manifest.
-std::set<std::string> listed_files(const fs::path& manifest) {
-  std::ifstream in(manifest);
-  const auto j = nlohmann::json::parse(in, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object() || j.value("schema", "") != kManifestSchema || !j.contains("files")) {
-    return {};
-  }
-  std::set<std::string> names = {manifest.filename()};
-  for (const auto& file : j["files"]) {
-    names.insert(file.value("name", ""));
-  }
-  return names;
-}
-
 // True if everything in the folder was written with the artifact `name`.
 bool holds_nothing_else(const fs::path& directory, const std::string& name) {
-  const std::set<std::string> known = listed_files(directory / (name + ".json"));
+  const fs::path manifest = directory / (name + ".json");
+  std::set<std::string> known;
+  for (const FileEntry& file : listed_files(manifest)) {
+    known.insert({file.name, manifest.filename().string()});
+  }
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (!entry.is_directory() && !known.contains(fs::relative(entry.path(), directory))) {
       return false;

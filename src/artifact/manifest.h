@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct FileEntry {
   int64_t bytes = 0;
   std::string sha256;
 };
-// Reads the file.
-FileEntry describe_file(const std::filesystem::path& folder, const std::string& name);
+// Reads the file, or its first `limit` bytes.
+FileEntry describe_file(const std::filesystem::path& folder, const std::string& name,
+                        int64_t limit = std::numeric_limits<int64_t>::max());
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
 

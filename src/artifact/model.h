@@ -28,14 +28,12 @@ struct StepInfo {
   double bytes = 0;
 };
 
-// The manifest of the artifact that a folder holds; a file is taken for one. Throws UserError: none, or several.
-std::filesystem::path find_manifest(const std::filesystem::path& path);
-
 // A loaded library; cheap to copy, safe to use from several threads. The library stays loaded as long as a Model or a
 // Session of it lives.
 class Model {
  public:
-  // A folder, or a manifest in it. Throws UserError if there is no artifact that this machine can load.
+  // A folder, or a manifest in it. What is told about the model is what its library says. Throws UserError if there is no
+  // artifact that this machine can load, or its manifest and its library do not belong together.
   static Model load(const std::filesystem::path& path);
 
   const std::string& name() const;
@@ -47,9 +45,6 @@ class Model {
   const std::string& manifest() const;  // JSON, with the list of files
   int64_t weights_bytes() const;
   int64_t workspace_bytes() const;  // of each session
-
-  // Compares every file with its hash in the manifest; throws UserError for the first that differs.
-  void verify() const;
 
  private:
   friend class Session;
@@ -63,7 +58,8 @@ struct SessionOptions {
   const tenon_runtime* runtime = nullptr;  // the caller's own threads
 };
 
-// One context of a model, for one thread at a time.
+// One context of a model, for one thread and the process that made it: a run while another goes on, or in a child of
+// fork(), is a UserError.
 class Session {
  public:
   explicit Session(const Model& model, const SessionOptions& options = {});  // throws UserError

@@ -39,6 +39,10 @@ Place parse_place(const std::string& text) {
   const auto first = std::from_chars(at, end, p.index);
   if (first.ec != std::errc()) throw UserError("manifest: '" + text + "' is no place");
   if (first.ptr < end && *first.ptr == '+') std::from_chars(first.ptr + 1, end, p.bytes);
+  constexpr int64_t kFarthest = int64_t{1} << 62;  // so that the end of a place is a number too
+  if (std::min(p.index, p.bytes) < 0 || std::max(p.index, p.bytes) >= kFarthest) {
+    throw UserError("manifest: '" + text + "' is no place");
+  }
   return p;
 }
 

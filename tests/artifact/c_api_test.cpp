@@ -8,6 +8,8 @@
 
 #include "artifact/c_sources.h"
 #include "artifact/commands.h"
+#include "artifact/manifest_file.h"
+#include "artifact/model.h"
 #include "artifact/programs.h"
 #include "artifact/write.h"
 
@@ -84,6 +86,52 @@ TEST_F(CApi, NothingIsAllocatedAfterCreation) {
   run_ok({program});
 }
 
+TEST_F(CApi, AfterForkTheChildIsToldAndNeverHangs) {
+  write_text(folder_ / "forks.c", kForks);
+  const std::string shared = folder_ / "forks";
+  const std::string linked = out_ + "/forks_static";  // beside the weights
+  run_ok({TENON_CC, folder_ / "forks.c", "-I", out_, "-o", shared, out_ + "/libnet.so",
+          "-Wl,-rpath," + out_});
+  run_ok({TENON_CC, folder_ / "forks.c", "-I", out_, "-o", linked, out_ + "/libnet.a", "-lm",
+          "-lpthread"});
+  for (const std::string& program : {shared, linked}) {
+    EXPECT_NE(output_of({program}).find("create the context after fork"), std::string::npos);
+  }
+}
+
+TEST_F(CApi, TwoThreadsWithOneContextNeverGetWrongNumbers) {
+  write_text(folder_ / "share.c", kShareContext);
+  const std::string program = folder_ / "share";
+  run_ok({TENON_CC, folder_ / "share.c", "-I", out_, "-o", program, out_ + "/libnet.so",
+          "-Wl,-rpath," + out_, "-lpthread"});
+  EXPECT_NE(output_of({program}).find("one context per thread"), std::string::npos);
+}
+
+// What tenon wrote before a library could say the version of its interface.
+TEST_F(CApi, ALibraryOfAnotherVersionIsRefused) {
+  const struct {
+    const char* source;
+    const char* says;
+  } rows[] = {
+      {"int net_run(void) { return 0; }\n", "does not define net_interface"},
+      {"int net_interface(void) { return 99; }\n", "has version 99 of the C interface"},
+  };
+  for (const auto& row : rows) {
+    write_text(folder_ / "old.c", row.source);
+    run_ok({TENON_CC, "-shared", "-fPIC", folder_ / "old.c", "-o", out_ + "/libnet.so"});
+    const std::string manifest = read_small_file(out_ + "/net.json");
+    write_text(out_ + "/net.json", with_files(manifest, {describe_file(out_, "libnet.so")}));
+    try {
+      Model::load(out_);
+      ADD_FAILURE() << row.says;
+    } catch (const UserError& e) {
+      const std::string sentence = e.what();
+      EXPECT_NE(sentence.find(row.says), std::string::npos) << sentence;
+      EXPECT_NE(sentence.find("compile the model again"), std::string::npos) << sentence;
+    }
+  }
+}
+
 TEST_F(CApi, DependsOnLibcAndLibmAndShowsItsInterfaceOnly) {
   const std::string library = out_ + "/libnet.so";
   std::set<std::string> needed;
@@ -103,10 +151,11 @@ TEST_F(CApi, DependsOnLibcAndLibmAndShowsItsInterfaceOnly) {
     shown.insert(name);
   }
   EXPECT_EQ(shown,
-            (std::set<std::string>{"net_create", "net_create_with", "net_destroy", "net_input",
-                                   "net_input_count", "net_manifest", "net_output",
-                                   "net_output_count", "net_run", "net_set_hook", "net_step_count",
-                                   "net_step_name", "net_threads", "net_workspace_bytes"}));
+            (std::set<std::string>{"net_create", "net_create_with", "net_destroy", "net_error",
+                                   "net_input", "net_input_count", "net_interface", "net_manifest",
+                                   "net_output", "net_output_count", "net_refused", "net_run",
+                                   "net_set_hook", "net_step_count", "net_step_name", "net_threads",
+                                   "net_weights_bytes", "net_workspace_bytes"}));
   // Nor do the objects show more to a program they are linked into.
   std::istringstream inside(output_of({"nm", "-g", "--defined-only", out_ + "/net.o"}));
   for (std::string address, kind, name; inside >> address >> kind >> name;) {

@@ -47,6 +47,96 @@ int main(void) {
 }
 )";
 
+// Forks many times with workers awake and asleep. The child's run must answer 3, its destroy return, and a context of
+// its own give the parent's numbers.
+inline constexpr const char* kForks = R"(
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <net.h>
+static float in[51], out[87], again[87];
+static int run(net_ctx* ctx, float* to) {
+  const void* inputs[] = {in};
+  void* outputs[] = {to};
+  return net_run(ctx, inputs, outputs);
+}
+static int child(net_ctx* parents) {
+  const char* why = "";
+  alarm(20);
+  if (run(parents, again) != 3) return 1;
+  net_destroy(parents);
+  net_ctx* own = net_create(2, &why);
+  if (!own || run(own, again) != 0) return 2;
+  net_destroy(own);
+  return memcmp(out, again, sizeof out) == 0 ? 0 : 3;
+}
+int main(void) {
+  const char* why = "";
+  for (int i = 0; i < 51; ++i) in[i] = (float)i / 51;
+  for (int round = 0; round < 200; ++round) {
+    net_ctx* ctx = net_create(1 + round % 4, &why);
+    int status = 0;
+    if (!ctx) { puts(why); return 1; }
+    if (run(ctx, out) != 0) return 2;
+    if (round % 3 == 0) usleep(500);
+    const pid_t pid = fork();
+    if (pid == 0) _exit(child(ctx));
+    if (waitpid(pid, &status, 0) != pid || status != 0) {
+      printf("round %d: status %x\n", round, status);
+      return 3;
+    }
+    if (run(ctx, again) != 0 || memcmp(out, again, sizeof out) != 0) return 4;
+    net_destroy(ctx);
+  }
+  puts(net_error(3));
+  return 0;
+}
+)";
+
+// Two threads use one context: each run is right or refused.
+inline constexpr const char* kShareContext = R"(
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <net.h>
+static net_ctx* ctx;
+static float in[2][51], expected[2][87];
+static int refused[2], wrong[2];
+static void* work(void* argument) {
+  const int me = *(int*)argument;
+  float out[87];
+  for (int i = 0; i < 20000; ++i) {
+    const void* inputs[] = {in[me]};
+    void* outputs[] = {out};
+    const int code = net_run(ctx, inputs, outputs);
+    refused[me] += code == 2;
+    wrong[me] += code != 2 && (code != 0 || memcmp(out, expected[me], sizeof out) != 0);
+  }
+  return NULL;
+}
+int main(void) {
+  const char* why = "";
+  int names[] = {0, 1};
+  pthread_t other;
+  ctx = net_create(2, &why);
+  if (!ctx) { puts(why); return 1; }
+  for (int i = 0; i < 51; ++i) { in[0][i] = (float)i / 51; in[1][i] = 1 - in[0][i]; }
+  for (int k = 0; k < 2; ++k) {
+    const void* inputs[] = {in[k]};
+    void* outputs[] = {expected[k]};
+    if (net_run(ctx, inputs, outputs) != 0) return 2;
+  }
+  if (pthread_create(&other, NULL, work, &names[1]) != 0) return 3;
+  work(&names[0]);
+  pthread_join(other, NULL);
+  printf("%d refused: %s\n", refused[0] + refused[1], net_error(2));
+  if (net_refused(ctx) != refused[0] + refused[1]) return 4;
+  net_destroy(ctx);
+  return wrong[0] + wrong[1];
+}
+)";
+
 // Two models in one program.
 inline constexpr const char* kTwoModels = R"(
 #include <stdio.h>

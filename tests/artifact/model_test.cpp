@@ -2,11 +2,13 @@
 #include "artifact/model.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <fstream>
 #include <thread>
 
+#include "artifact/manifest_file.h"
 #include "artifact/programs.h"
 #include "artifact/write.h"
 #include "te/ops.h"
@@ -201,13 +203,9 @@ TEST(Model, DamagedFilesAreRefused) {
     file.put('!');
   };
   write(net.program(), {.directory = folder / "net"});
-  Model::load(folder / "net").verify();
-
   const auto size = static_cast<std::streamoff>(fs::file_size(weights));
-  spoil(200);  // inside a weight: found by verify() only, which reads it all
-  EXPECT_EQ(refused(), "not refused");
-  EXPECT_NE(refusal([&] { Model::load(folder / "net").verify(); }).find("net.weights is damaged"),
-            std::string::npos);
+  spoil(200);
+  EXPECT_NE(refused().find("were changed since they were written"), std::string::npos) << refused();
   spoil(size - 30);
   EXPECT_NE(refused().find("belong to another build"), std::string::npos) << refused();
   spoil(size - 64);
@@ -225,6 +223,75 @@ TEST(Model, DamagedFilesAreRefused) {
             std::string::npos);
   EXPECT_NE(refusal([&] { Model::load(folder / "nowhere"); }).find("is not a manifest"),
             std::string::npos);
+}
+
+// The manifest decides nothing about memory: one that tells of larger or smaller tensors than the library has is
+// refused, with both files and the difference in the sentence.
+TEST(Model, AnotherModelsManifestIsRefused) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  write(net.program(), {.directory = folder / "net"});
+  Chain wide("net", target::host_target());
+  wide.input("x", ir::kF32, {3, 4000});
+  wide.output("y", ir::kF32, {3, 4000});
+  wide.step(copy_dag({3, 4000}), {"x"}, {"y"});
+  write(wide.program(), {.directory = folder / "wide"});
+  const std::string file = folder / "net/net.json";
+  const auto refused = [&] { return refusal([&] { Model::load(file); }); };
+  const auto expect = [&](const std::string& manifest, const std::string& says) {
+    std::ofstream(file) << manifest;
+    const std::string sentence = refused();
+    EXPECT_NE(sentence.find(file), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find((folder / "net/libnet.so").string()), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find(says), std::string::npos) << sentence;
+  };
+  const std::string good = read_small_file(file);
+  const std::string other = read_small_file(folder / "wide/net.json");
+  const auto replaced = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::vector<FileEntry> files = listed_files(file);
+  expect(other, "its hash differs");
+  expect(with_files(other, files), " in the library and ");
+  expect(replaced("\"f32\"", "\"f64\""),
+         "/inputs/0/dtype is \"f32\" in the library and \"f64\" in the manifest");
+  expect(replaced("   17\n", "   4000\n"),
+         "/inputs/0/shape/1 is 17 in the library and 4000 in the manifest");
+  expect(replaced("\"name\": \"net\"", "\"name\": \"../net\""), "is the manifest of \"../net\"");
+  std::ofstream(file) << good;
+  EXPECT_EQ(refused(), "not refused");
+}
+
+TEST(Model, AnotherLibraryIsRefusedBeforeItIsLoaded) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  write(net.program(), {.directory = folder / "net"});
+  const fs::path library = folder / "net/libnet.so";
+  const auto refused = [&] { return refusal([&] { Model::load(folder / "net"); }); };
+  fs::resize_file(library, fs::file_size(library) / 2);  // the loader would die of it
+  EXPECT_NE(refused().find("its hash differs"), std::string::npos) << refused();
+  fs::remove(library);
+  EXPECT_NE(refused().find("is not there, though"), std::string::npos) << refused();
+  ASSERT_EQ(mkfifo(library.c_str(), 0600), 0);
+  EXPECT_NE(refused().find("is not there, though"), std::string::npos) << refused();
+}
+
+TEST(Model, ASessionIsForOneThreadAtATime) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  Session session(written(net.program(), folder), 1);
+  const auto inputs = net.random_inputs(1);
+  std::string other = "nothing was said";
+  session.set_hook([&](int step, bool after) {
+    if (step == 1 && !after) {
+      std::thread([&] { other = refusal([&] { session.run(inputs); }); }).join();
+    }
+  });
+  EXPECT_EQ(difference(net.expected(inputs), session.run(inputs)), "");
+  EXPECT_NE(other.find("create one context per thread"), std::string::npos) << other;
 }
 
 // Weights of another build of the same model, same size.

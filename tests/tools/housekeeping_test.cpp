@@ -57,8 +57,8 @@ TEST(Housekeeping, EveryCommandHasBothHelps) {
   const Outcome all = tenon({"--help"});
   EXPECT_EQ(all.exit_code, 0);
   for (const char* name :
-       {"check", "compile", "tune", "run", "bench", "compare", "profile", "explain", "report",
-        "zoo", "doctor", "version", "licenses", "completion", "help"}) {
+       {"check", "compile", "tune", "run", "bench", "compare", "verify", "profile", "explain",
+        "report", "zoo", "doctor", "version", "licenses", "completion", "help"}) {
     EXPECT_TRUE(contains(all.out, std::string("\n  ") + name + " ")) << name;
     const Outcome brief = tenon({name, "-h"});
     const Outcome full = tenon({name, "--help"});

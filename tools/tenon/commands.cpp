@@ -58,6 +58,13 @@ constexpr CommandRow kCommands[] = {
      "tenon compare model.onnx --reference \"cmd:python3 run_ort.py model.onnx {inputs} "
      "{outputs}\"",
      add_compare},
+    {"verify", "Check that the files of an artifact are as they were written and belong together",
+     "Reads every file and compares its SHA-256 with the manifest, the manifest, the weights and "
+     "the lock file with what the library itself says. Exits 2 if anything differs. Running a "
+     "model checks the library's hash and a checksum of the weights; this is all there is.",
+     "tenon verify out/\n"
+     "tenon verify out/net.json --json | jq .files",
+     add_verify},
     {"profile", "Show time, flops, bytes and share of the roofline by node",
      "Times are medians of each step; the roofline is measured on this machine in the same "
      "seconds.",

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "artifact/library.h"
 #include "artifact/manifest.h"
+#include "artifact/manifest_file.h"
 #include "bench/support/machine.h"
 #include "files/file.h"
 #include "tools/tenon/step_times.h"
@@ -18,11 +20,14 @@ constexpr int64_t kRuns = 30;  // to take medians of
 }  // namespace
 
 report::Network read_network(const std::string& path) {
-  const std::filesystem::path manifest = artifact::find_manifest(path);
-  std::filesystem::path lock = manifest;
+  const artifact::ManifestFile manifest = artifact::read_manifest(artifact::find_manifest(path));
+  // What is for another machine can be explained too, by its manifest alone.
+  if (artifact::is_for_this_machine(manifest.library())) {
+    const artifact::Library checked(manifest);
+  }
+  std::filesystem::path lock = manifest.path;
   lock.replace_extension(".lock");
-  return report::parse_network(files::read_file(manifest.string()),
-                               files::read_file(lock.string()));
+  return report::parse_network(manifest.text, files::read_file(lock.string()));
 }
 
 report::Network load_network(const ModelOptions& options, const Console& console) {

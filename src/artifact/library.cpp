@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "artifact/library.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "ir/dtype.h"
+#include "support/check.h"
+
+namespace tenon::artifact {
+namespace {
+
+// Before it is loaded: the loader trusts a file, and a shortened one ends the process.
+void check_file(const ManifestFile& manifest) {
+  const std::string name = manifest.library().filename();
+  const FileEntry* written = manifest.find(name);
+  if (written == nullptr) {
+    throw UserError(fmt::format("{} lists no {}", manifest.path.string(), name),
+                    "tenon compile MODEL -o DIR --emit so,h writes one");
+  }
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(manifest.library(), error)) {
+    throw UserError(fmt::format("{} is not there, though {} lists it", manifest.library().string(),
+                                manifest.path.string()));
+  }
+  if (describe_file(manifest.directory(), name).sha256 != written->sha256) {
+    throw UserError(fmt::format("{} is not the library that {} was written with: its hash differs",
+                                manifest.library().string(), manifest.path.string()),
+                    "compile the model again");
+  }
+}
+
+}  // namespace
+
+bool is_for_this_machine(const std::filesystem::path& library) {
+#if defined(__x86_64__)
+  constexpr Elf64_Half kMachine = EM_X86_64;
+#else
+  constexpr Elf64_Half kMachine = EM_AARCH64;
+#endif
+  Elf64_Ehdr header{};
+  std::ifstream(library, std::ios::binary).read(reinterpret_cast<char*>(&header), sizeof header);
+  return header.e_machine == kMachine;
+}
+
+Library::Library(const ManifestFile& manifest)
+    : path_(manifest.library().string()), name_(manifest.name) {
+  check_file(manifest);
+  handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle_ == nullptr) {
+    throw UserError(fmt::format("cannot load {}: {}", path_, dlerror()),
+                    fmt::format("it was compiled for {}", manifest.target));
+  }
+  try {
+    find_all();
+    const std::string difference = manifest_difference(this->manifest(), manifest.text);
+    if (!difference.empty()) {
+      throw UserError(fmt::format("{} is not the manifest of {}: {}", manifest.path.string(), path_,
+                                  difference),
+                      "put back the one that was written with the library");
+    }
+  } catch (...) {
+    dlclose(handle_);
+    throw;
+  }
+}
+
+Library::~Library() { dlclose(handle_); }
+
+template <class Fn>
+void Library::find(Fn*& to, const char* what) {
+  to = reinterpret_cast<Fn*>(dlsym(handle_, (name_ + "_" + what).c_str()));
+  if (to == nullptr) {
+    throw UserError(fmt::format("{} does not define {}_{}: another version of tenon wrote it",
+                                path_, name_, what),
+                    "compile the model again");
+  }
+}
+
+void Library::find_all() {
+  decltype(tenon_model_interface)* interface = nullptr;
+  find(interface, "interface");
+  if (interface() != TENON_MODEL_INTERFACE) {
+    throw UserError(fmt::format("{} has version {} of the C interface, not {}", path_, interface(),
+                                TENON_MODEL_INTERFACE),
+                    "compile the model again");
+  }
+  find(create_with, "create_with");
+  find(destroy, "destroy");
+  find(run, "run");
+  find(error, "error");
+  find(set_hook, "set_hook");
+  find(threads, "threads");
+  find(manifest, "manifest");
+  find(step_count, "step_count");
+  find(weights_bytes, "weights_bytes");
+  find(workspace_bytes, "workspace_bytes");
+  find(input_count_, "input_count");
+  find(output_count_, "output_count");
+  find(input_, "input");
+  find(output_, "output");
+}
+
+std::vector<TensorInfo> Library::tensors(int32_t count, Tensor* tensor) const {
+  std::vector<TensorInfo> list;
+  for (int32_t i = 0; i < count; ++i) {
+    const tenon_model_tensor& t = *tensor(i);
+    const auto dtype = ir::parse_dtype(t.dtype);
+    if (!dtype) {
+      throw UserError(
+          fmt::format("{} has a tensor of type '{}', which is not known", path_, t.dtype),
+          "compile the model again");
+    }
+    list.push_back({t.name, *dtype, std::vector<int64_t>(t.shape, t.shape + t.rank)});
+    TENON_CHECK(list.back().bytes() == static_cast<int64_t>(t.bytes)) << path_ << " " << t.name;
+  }
+  return list;
+}
+
+std::vector<TensorInfo> Library::inputs() const { return tensors(input_count_(), input_); }
+std::vector<TensorInfo> Library::outputs() const { return tensors(output_count_(), output_); }
+
+}  // namespace tenon::artifact
