@@ -70,11 +70,16 @@ std::string c_header(const Program& program) {
               text.find(end_of_comment) != std::string::npos);
   text.erase(text.find(include), include.size());
   text.insert(text.find(open) + open.size(), runtime_types() + "\n");
-  text.insert(text.find(end_of_comment) + 1, " *\n" + tensor_table("inputs", program.inputs) +
-                                                 tensor_table("outputs", program.outputs));
-  replace_all(text, "tenon_model", program.name);
-  replace_all(text, "TENON_MODEL", "TENON_LIBRARY_" + upper(program.name));
-  return text;
+  const size_t table_at = text.find(end_of_comment) + 1;
+  std::string rest = text.substr(table_at);
+  text.resize(table_at);
+  for (std::string* part : {&text, &rest}) {
+    replace_all(*part, "tenon_model", program.name);
+    replace_all(*part, "TENON_MODEL", "TENON_LIBRARY_" + upper(program.name));
+  }
+  // Tensors may have any names, also such as were just replaced.
+  return text + " *\n" + tensor_table("inputs", program.inputs) +
+         tensor_table("outputs", program.outputs) + rest;
 }
 
 }  // namespace tenon::artifact

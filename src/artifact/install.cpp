@@ -3,13 +3,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include "artifact/manifest_file.h"
@@ -58,61 +53,24 @@ void move_files(const fs::path& made, const fs::path& directory) {
   }
 }
 
-// A descriptor that holds the folder's lock; -1: somebody else does, or there are no locks here.
-int lock(const fs::path& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    close(fd);
-    return -1;
+// The parent is there afterwards, so that a folder can be made beside.
+const fs::path& with_parent(const fs::path& directory) {
+  std::error_code error;
+  fs::create_directories(
+      fs::absolute(directory / "").lexically_normal().parent_path().parent_path(), error);
+  if (error) {
+    throw UserError(directory.string(), 0, 0, "cannot be written: " + error.message());
   }
-  return fd;
-}
-
-// A folder of a minute is younger than the moment between its making and its locking.
-void remove_abandoned(const fs::path& parent, const std::string& prefix) {
-  constexpr size_t kRandom = 6;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(prefix) || name.size() != prefix.size() + kRandom) {
-      continue;
-    }
-    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(ignored);
-    if (ignored || age < std::chrono::minutes(1)) {
-      continue;
-    }
-    if (const int fd = lock(entry.path()); fd >= 0) {
-      fs::remove_all(entry.path(), ignored);
-      close(fd);
-    }
-  }
+  return directory;
 }
 
 }  // namespace
 
-Sibling::Sibling(const fs::path& directory) {
-  fs::path whole = fs::absolute(directory).lexically_normal();
-  if (!whole.has_filename()) {
-    whole = whole.parent_path();
-  }
-  const std::string prefix = "." + whole.filename().string() + "-";
+Sibling::Sibling(const fs::path& directory)
+    : folder_(PrivateFolder::beside(with_parent(directory))), path_(folder_.path() / "artifact") {
   std::error_code error;
-  fs::create_directories(whole.parent_path(), error);
-  std::string name = (whole.parent_path() / (prefix + "XXXXXX")).string();
-  if (error || mkdtemp(name.data()) == nullptr) {
-    throw UserError("cannot write into " + whole.parent_path().string());
-  }
-  chmod(name.c_str(), 0755);
-  path_ = name;
-  lock_ = lock(path_);
-  remove_abandoned(whole.parent_path(), prefix);
-}
-
-Sibling::~Sibling() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-  if (lock_ >= 0) {
-    close(lock_);
+  if (!fs::create_directory(path_, error)) {
+    throw UserError(directory.string(), 0, 0, "cannot be written: " + error.message());
   }
 }
 
@@ -130,9 +88,8 @@ void install(const fs::path& made, const fs::path& directory, const std::string&
     if (!holds_nothing_else(place, name) || !exchange(made, place)) {
       move_files(made, place);
     }
-    fs::remove_all(made);
   } catch (const fs::filesystem_error& e) {
-    throw UserError("cannot write " + directory.string() + ": " + e.code().message());
+    throw UserError(directory.string(), 0, 0, "cannot be written: " + e.code().message());
   }
 }
 

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "runtime/checksum.h"
 #include "runtime/model.h"
+#include "support/check.h"
+#include "support/output_file.h"
 
 namespace tenon::artifact {
 namespace {
@@ -24,9 +25,9 @@ std::vector<const Weight*> in_order(const Program& program) {
 
 class Writer {
  public:
-  explicit Writer(std::ofstream& out) : out_(out) {}
+  explicit Writer(OutputFile& out) : out_(out) {}
   void write(const void* data, int64_t bytes) {
-    out_.write(static_cast<const char*>(data), bytes);
+    out_.write({static_cast<const char*>(data), static_cast<size_t>(bytes)});
     sha_.add(data, static_cast<size_t>(bytes));
     sum_up(static_cast<const char*>(data), static_cast<size_t>(bytes));
     at_ += bytes;
@@ -59,7 +60,7 @@ class Writer {
     }
   }
 
-  std::ofstream& out_;
+  OutputFile& out_;
   Sha256 sha_;
   std::vector<char> chunk_;  // not yet summed up
   uint64_t chunks_ = 0;
@@ -69,12 +70,13 @@ class Writer {
 
 }  // namespace
 
-WrittenWeights write_weights(const Program& program, const std::filesystem::path& path) {
+WrittenWeights write_weights(const Program& program, const std::filesystem::path& path,
+                             const std::string& shown) {
   WrittenWeights written;
   if (program.weights_bytes == 0) {
     return written;
   }
-  std::ofstream out(path, std::ios::binary);
+  OutputFile out = OutputFile::create(path, shown);
   Writer writer(out);
   for (const Weight* w : in_order(program)) {
     writer.zeros_until(w->offset);
@@ -92,9 +94,6 @@ WrittenWeights write_weights(const Program& program, const std::filesystem::path
   written.file_sha256 = writer.digest();
   written.file_bytes = writer.bytes();
   out.close();
-  if (!out) {
-    throw UserError("cannot write " + path.string(), "is the disk full?");
-  }
   return written;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "artifact/program.h"
 #include "support/sha256.h"
@@ -17,7 +18,9 @@ struct WrittenWeights {
   int64_t file_bytes = 0;
 };
 
-// Nothing is written when the program has no weights. Throws UserError when the disk does not take it.
-WrittenWeights write_weights(const Program& program, const std::filesystem::path& path);
+// Nothing is written when the program has no weights. Throws UserError that names the file as `shown` when the disk does
+// not take it.
+WrittenWeights write_weights(const Program& program, const std::filesystem::path& path,
+                             const std::string& shown);
 
 }  // namespace tenon::artifact

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <future>
 #include <map>
 #include <sstream>
@@ -19,6 +18,7 @@
 #include "artifact/weights.h"
 #include "backend/objects.h"
 #include "support/check.h"
+#include "support/output_file.h"
 
 namespace tenon::artifact {
 namespace {
@@ -33,14 +33,15 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void write_file(const fs::path& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  if (!out) {
-    throw UserError("cannot write " + path.string(), "is the disk full?");
+// Where files are made, and where users will find them.
+struct Destination {
+  fs::path made, shown;
+  void write(const fs::path& name, std::string_view bytes) const {
+    OutputFile file = OutputFile::create(made / name, (shown / name).string());
+    file.write(bytes);
+    file.close();
   }
-}
+};
 
 // Every name of the runtime becomes the model's own, so that two models can be linked into one program.
 //   tenon_model_run  =>  NAME_run       tenon_model, tenon_runtime_create  =>  NAME_rt_model, NAME_rt_...
@@ -68,15 +69,16 @@ std::string archive_of(const Program& program, std::vector<CompiledKernel>& kern
 }
 
 void link_all(const Program& program, const std::string& archive, const Outputs& outputs,
-              const fs::path& folder) {
+              const Destination& place) {
+  const fs::path& folder = place.made;
   const fs::path static_library = folder / ("lib" + program.name + ".a");
   const RuntimeParts parts = runtime_parts(program.target.arch);
-  write_file(static_library, archive);
+  place.write(static_library.filename(), archive);
   if (outputs.shared_library) {
     const std::string name = "lib" + program.name + ".so";
     const std::vector<fs::path> needed = {folder / "libm.so.6", folder / "libc.so.6"};
-    write_file(needed[0], parts.libm);
-    write_file(needed[1], parts.libc);
+    place.write(needed[0].filename(), parts.libm);
+    place.write(needed[1].filename(), parts.libc);
     backend::llvm_cpu::link({static_library, folder / name, name, needed});
     for (const fs::path& stub : needed) {
       fs::remove(stub);
@@ -91,10 +93,14 @@ void link_all(const Program& program, const std::string& archive, const Outputs&
 }
 
 void write_listings(const Program& program, const std::vector<CompiledKernel>& kernels,
-                    const Outputs& outputs, const fs::path& folder) {
+                    const Outputs& outputs, const Destination& place) {
   const auto write_one = [&](const char* kind, const std::string& name, const std::string& text) {
-    fs::create_directories(folder / kind);
-    write_file(folder / kind / name, text);
+    std::error_code error;
+    fs::create_directories(place.made / kind, error);
+    if (error) {
+      throw UserError((place.shown / kind).string(), 0, 0, "cannot be made: " + error.message());
+    }
+    place.write(fs::path(kind) / name, text);
   };
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (outputs.llvm_ir) {
@@ -141,6 +147,7 @@ Written write(const Program& program, const WriteOptions& options) {
   program.check();
   const Sibling sibling(options.directory);
   const fs::path& folder = sibling.path();
+  const Destination place{folder, options.directory};
   const Outputs& outputs = options.outputs;
   Written written;
   written.directory = options.directory;
@@ -149,14 +156,15 @@ Written write(const Program& program, const WriteOptions& options) {
   const std::string weights_name = program.name + ".weights";
   auto weights_made = std::async(std::launch::async, [&] {  // mostly waits for the disk
     const auto weights_start = std::chrono::steady_clock::now();
-    auto made = write_weights(program, folder / weights_name);
+    auto made =
+        write_weights(program, folder / weights_name, (options.directory / weights_name).string());
     written.weights_s = seconds_since(weights_start);
     return made;
   });
   const uint64_t needs = cpu_needs(program.target);
   std::vector<CompiledKernel> kernels =
       compile_kernels(program, {options.threads, outputs.llvm_ir, outputs.assembly});
-  write_listings(program, kernels, outputs, folder);
+  write_listings(program, kernels, outputs, place);
   const WrittenWeights weights = weights_made.get();
   written.compile_s = seconds_since(start);
 
@@ -165,21 +173,21 @@ Written write(const Program& program, const WriteOptions& options) {
   if (outputs.shared_library || outputs.static_library || outputs.object) {
     link_all(program,
              archive_of(program, kernels, {manifest, needs, weights.checksum, weights.sha256}),
-             outputs, folder);
+             outputs, place);
   }
   written.link_s = seconds_since(start);
 
   if (outputs.header) {
-    write_file(folder / (program.name + ".h"), c_header(program));
+    place.write(program.name + ".h", c_header(program));
   }
-  write_file(folder / (program.name + ".lock"), lock_text(program));
+  place.write(program.name + ".lock", lock_text(program));
   std::vector<FileEntry> entries;
   for (const std::string& name : files_in(folder)) {
     entries.push_back(name == weights_name
                           ? FileEntry{name, weights.file_bytes, hex(weights.file_sha256)}
                           : describe_file(folder, name));
   }
-  write_file(folder / (program.name + ".json"), with_files(manifest, entries));
+  place.write(program.name + ".json", with_files(manifest, entries));
   written.files = files_in(folder);
   install(folder, options.directory, program.name);
   return written;

@@ -14,6 +14,7 @@
 #include "backend/objects.h"
 #include "lower/lower.h"
 #include "support/check.h"
+#include "support/private_folder.h"
 #include "te/text.h"
 
 namespace tenon::measure {
@@ -185,9 +186,10 @@ int serve_builds(int argc, char** argv,
     return 2;
   }
   const std::string folder = argv[1];
+  // Whoever made the folder is on its way out when nobody asks any more.
   const auto clean_up = [folder] {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+    constexpr int kTries = 400;
+    for (int i = 0; i < kTries && !remove_if_abandoned(folder); ++i) usleep(5000);
   };
   exit_when_left(kChannel, clean_up);
   std::set_new_handler(no_memory);

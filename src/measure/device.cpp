@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <mutex>
 
 #include "lower/lower.h"
@@ -22,6 +21,7 @@
 #include "runtime/cpus.h"
 #include "support/check.h"
 #include "support/parallel.h"
+#include "support/private_folder.h"
 
 namespace tenon::measure {
 namespace {
@@ -48,27 +48,6 @@ std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;
 }
-
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tenon-build-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw UserError(fmt::format("cannot make a folder {}: {}", name, strerror(errno)));
-    }
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The bytes of the shared memory while they are used here.
 class Mapping {
@@ -167,7 +146,7 @@ class Device : public Measurer {
           return run_definition(t, inputs);
         }) {
     if (options_.builders <= 0) options_.builders = runtime::default_threads();
-    const std::vector<std::string> args = {folder_.path(),
+    const std::vector<std::string> args = {folder_.path().string(),
                                            std::to_string(options_.compile_memory_bytes)};
     for (int i = 0; i < options_.builders; ++i) {
       builders_.push_back(std::make_unique<Worker>(options_.build_tool, args, kBuildsPerLife));
@@ -414,7 +393,7 @@ class Device : public Measurer {
   }
 
   DeviceOptions options_;
-  Folder folder_;
+  PrivateFolder folder_ = PrivateFolder::temporary("build");
   std::vector<std::unique_ptr<Worker>> builders_;
   std::mutex mutex_;
   std::vector<Worker*> idle_;

@@ -24,7 +24,8 @@ Seconds time_of(const Json& j, const char* name) {
 }
 
 int64_t integer(const Json& j, const char* name) {
-  return static_cast<int64_t>(number(j, name).value_or(0));
+  constexpr double kMost = 9e18;
+  return static_cast<int64_t>(std::clamp(number(j, name).value_or(0), -kMost, kMost));
 }
 
 std::string text(const Json& j, const char* name) {
@@ -55,9 +56,10 @@ class Reader {
   }
 
   void read(const db::EventRow& row) {
+    ++row_;
     const Json j = Json::parse(row.json, nullptr, false);
-    if (!j.is_object()) {
-      ++told_.story.unreadable;
+    if (!j.is_object() || !std::isfinite(row.at_s)) {
+      told_.story.unreadable.push_back(row_);
       return;
     }
     at_s_ = row.at_s;
@@ -333,6 +335,7 @@ class Reader {
   }
 
   Told told_;
+  size_t row_ = 0;
   double at_s_ = 0;
   bool just_decided_ = false;  // the last event chose pairs or layouts
   std::map<std::string, double> part_;

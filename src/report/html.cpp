@@ -121,7 +121,7 @@ std::string footer(const RunStory& run) {
   if (!run.command.empty()) out += fmt::format("<code>{}</code><br>", escape_html(run.command));
   if (!run.target.empty())
     out += fmt::format("target <code>{}</code><br>", escape_html(run.target));
-  if (run.unreadable > 0) out += fmt::format("{} events could not be read<br>", run.unreadable);
+  if (!run.unreadable.empty()) out += unreadable_text(run) + "<br>";
   return out +
          fmt::format("made by <code>tenon report {}</code></p></footer>", escape_html(run.id));
 }

@@ -153,7 +153,8 @@ std::string to_json(const RunStory& run) {
               {"failed", run.failed},
               {"measured_before", run.measured_before},
               {"spent_s", run.spent_s},
-              {"first_artifact_s", number(run.first_artifact_s)}};
+              {"first_artifact_s", number(run.first_artifact_s)},
+              {"unreadable_events", run.unreadable}};
   out.update(lists(run));
   return out.dump(2, ' ', false, Json::error_handler_t::replace);
 }

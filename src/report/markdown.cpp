@@ -40,6 +40,7 @@ std::string head(const RunStory& run) {
   for (const Fact& f : facts(run))
     out += fmt::format("- {}: {}\n", f.name, escape_markdown(f.value));
   if (!run.command.empty()) out += fmt::format("- command: {}\n", escape_markdown(run.command));
+  if (!run.unreadable.empty()) out += fmt::format("- {}\n", unreadable_text(run));
   return out + "\n";
 }
 

@@ -126,6 +126,7 @@ std::string to_text(const Network& n) {
   for (const NetworkNode& node : n.nodes) {
     nodes.push_back({node.reads, mark(node)});
     cells.push_back(cells_of(node));
+    for (std::string& cell : cells.back()) cell = escaped(cell);
     for (size_t c = 0; c < kColumns; ++c) width[c] = std::max(width[c], cells.back()[c].size());
   }
   const std::vector<RailLine> lines = draw_rails(nodes);
@@ -140,8 +141,8 @@ std::string to_text(const Network& n) {
   for (const RailLine& l : lines) {
     out += l.node ? line(l.rails, cells[*l.node]) : trimmed(l.rails) + "\n";
   }
-  return out +
-         fmt::format("{} for {}, {}; {}\n", n.name, n.target, steps_text(n), conversions_text(n));
+  return out + fmt::format("{} for {}, {}; {}\n", escaped(n.name), escaped(n.target),
+                           escaped(steps_text(n)), conversions_text(n));
 }
 
 }  // namespace tenon::report

@@ -137,7 +137,7 @@ struct RunStory {
   std::vector<LayoutSearch> layouts;  // the most tried first
   bool layouts_decided = false;       // and the tasks are those of the layouts that were taken
   std::vector<std::pair<std::string, double>> seconds;  // wall time by part, as far as it is told
-  int64_t unreadable = 0;                               // events that could not be read
+  std::vector<size_t> unreadable;  // rows of events that could not be read; the first is 1
 };
 
 // Throws UserError if there is no such run.

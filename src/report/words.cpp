@@ -196,6 +196,19 @@ std::string layouts_text(const RunStory& run) {
   return text;
 }
 
+std::string unreadable_text(const RunStory& run) {
+  if (run.unreadable.empty()) return "";
+  constexpr size_t kMost = 10;
+  const size_t shown = std::min(run.unreadable.size(), kMost);
+  std::string rows;
+  for (size_t i = 0; i < shown; ++i) {
+    rows += fmt::format("{}{}", i == 0 ? "" : ", ", run.unreadable[i]);
+  }
+  const size_t more = run.unreadable.size() - shown;
+  return fmt::format("Left out, because it is no event: row {}{} of the run's events.", rows,
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 namespace {
 
 struct Part {

@@ -47,6 +47,9 @@ std::string pairs_text(const RunStory& run);
 // What came of searching layouts: "5 operators, 61 layouts, each with the same number of trials for its loops; ..."
 std::string layouts_text(const RunStory& run);
 
+// "Left out, because it is no event: row 3, 17 of the run's events."; empty: all could be read.
+std::string unreadable_text(const RunStory& run);
+
 // What the wall time went into, in the order of the work, with the rest as "other".
 std::vector<std::pair<std::string, double>> wall_time(const RunStory& run);
 std::string part_meaning(const std::string& part);

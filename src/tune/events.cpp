@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/events.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "support/check.h"
 
 namespace tenon::tune {
 namespace {
@@ -26,6 +30,34 @@ Json estimates(const std::vector<ModelSpec>& models, const std::vector<TaskResul
       sum += m.weights[i] * (s > 0 ? s : INFINITY);
     }
     out.push_back(number(sum));
+  }
+  return out;
+}
+
+// What the database holds may have been written by anything.
+Json read_event(const std::string& json) {
+  Json e = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (e.is_discarded()) throw UserError("it is no JSON");
+  if (!e.is_object() || !e.contains("event") || !e["event"].is_string()) {
+    throw UserError("it is no object with the name of an event");
+  }
+  return e;
+}
+
+// Of each model what an event of that name says of it; nothing if the event has another name.
+template <class Choice>
+std::optional<std::vector<Choice>> choices_of(const std::string& json, const char* name,
+                                              const std::vector<Model>& models) {
+  const Json e = read_event(json);
+  if (e["event"] != name) return std::nullopt;
+  std::vector<Choice> out;
+  try {
+    for (const Model& m : models) {
+      const Json& of = e.at("models");
+      out.push_back(of.contains(m.name) ? of.at(m.name).get<Choice>() : Choice());
+    }
+  } catch (const Json::exception&) {
+    throw UserError(fmt::format("it does not say which {} each model has", name));
   }
   return out;
 }
@@ -105,13 +137,7 @@ std::string layouts_event(const std::vector<Model>& models,
 
 std::optional<std::vector<compile::Layouts>> layouts_of(const std::string& json,
                                                         const std::vector<Model>& models) {
-  const Json e = Json::parse(json);
-  if (e.at("event") != "layouts") return std::nullopt;
-  std::vector<compile::Layouts> out;
-  for (const Model& m : models) {
-    out.push_back(e.at("models").value(m.name, Json::object()).get<compile::Layouts>());
-  }
-  return out;
+  return choices_of<compile::Layouts>(json, "layouts", models);
 }
 
 std::string pair_event(const PairTold& p) {
@@ -135,13 +161,7 @@ std::string pairs_event(const std::vector<Model>& models,
 
 std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
                                                     const std::vector<Model>& models) {
-  const Json e = Json::parse(json);
-  if (e.at("event") != "pairs") return std::nullopt;
-  std::vector<compile::Pairs> out;
-  for (const Model& m : models) {
-    out.push_back(e.at("models").value(m.name, Json::array()).get<compile::Pairs>());
-  }
-  return out;
+  return choices_of<compile::Pairs>(json, "pairs", models);
 }
 
 std::string default_event(const std::string& task, const task::Measurement& m) {
@@ -233,6 +253,10 @@ std::string end_event(const Summary& s) {
                {"failed", s.failed},
                {"spent_s", s.spent_s},
                {"seconds", s.seconds}});
+}
+
+std::string skipped_event(size_t row, const std::string& why) {
+  return dump({{"event", "skipped"}, {"row", row}, {"why", why}});
 }
 
 std::string at_time(const std::string& json, double at_s) {

@@ -53,13 +53,13 @@ struct PairTold {
 
 std::string run_event(const RunTold& r);
 std::string pair_event(const PairTold& p);
-// What was decided about pairs, by model. Read back when a run goes on.
+// What was decided about pairs, by model. Read back when a run goes on; a row that is no event is a UserError.
 std::string pairs_event(const std::vector<Model>& models,
                         const std::vector<compile::Pairs>& chosen);
 std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
                                                     const std::vector<Model>& models);
 std::string layout_event(const LayoutTold& l);
-// What the joint stage decided, by model; empty where layouts stay as they were. Read back when a run goes on.
+// What the joint stage decided, by model; empty where layouts stay as they were. Read back in the same way.
 std::string layouts_event(const std::vector<Model>& models,
                           const std::vector<compile::Layouts>& chosen);
 std::optional<std::vector<compile::Layouts>> layouts_of(const std::string& json,
@@ -73,6 +73,8 @@ std::string fault_event(const std::string& task, const std::string& what);
 std::string finals_event(const std::string& task, const TaskResult& result);
 std::string network_event(const ModelSummary& m);
 std::string end_event(const Summary& s);
+// A row of an earlier part of the run that could not be read; the first is 1.
+std::string skipped_event(size_t row, const std::string& why);
 
 // The same with the time put in: what is streamed and stored.
 std::string at_time(const std::string& json, double at_s);

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
+#include "files/file.h"
 #include "graph/partition.h"
 #include "support/check.h"
 #include "tune/events.h"
@@ -137,11 +137,8 @@ struct LayoutStage::Impl {
   // Whoever reads the file meanwhile sees the old one or the new one.
   void keep_learned() const {
     if (options.learned.empty() || proposing.learner == nullptr) return;
-    const std::string written = options.learned + ".new";
-    proposing.learner->save(written);
-    std::error_code failed;
-    std::filesystem::rename(written, options.learned, failed);
-    if (failed) throw UserError("cannot write " + options.learned + ": " + failed.message());
+    files::replace_file(options.learned,
+                        [&](const std::string& file) { proposing.learner->save(file); });
   }
 
   double try_one(Operator& o, const std::optional<search::LayoutSpace::Point>& p,

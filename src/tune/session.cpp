@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 #include <fnmatch.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "support/check.h"
+#include "support/private_folder.h"
 #include "tune/events.h"
 #include "tune/layout_decision.h"
 #include "tune/records.h"
@@ -31,27 +31,6 @@ constexpr int64_t kUsualPairs = 4;   // that the trials of their stage are dealt
 constexpr double kLeastPairsS = 8;
 constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "tenon-default-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw UserError(fmt::format("cannot make a folder {}", name));
-    }
-    path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 // What is decided about a model before its loops are tuned.
 struct Plan {
@@ -171,10 +150,11 @@ struct Session::Impl {
     if (options.tuner.scheduler.objective != Objective::kSpeedup) return;
     for (size_t m = 0; m < models.size(); ++m) {
       if (specs[m].reference_s > 0) continue;
-      const TemporaryFolder folder;
-      write_to(folder / models[m].name, default_program(m));
-      const NetworkTimes t = timer.compare(folder / models[m].name, folder / models[m].name,
-                                           options.threads, kLeastCompareS);
+      const auto folder = PrivateFolder::temporary("default");
+      write_to(folder.path() / models[m].name, default_program(m));
+      const NetworkTimes t =
+          timer.compare(folder.path() / models[m].name, folder.path() / models[m].name,
+                        options.threads, kLeastCompareS);
       if (!t.error.empty()) throw UserError("the default of " + models[m].name + ": " + t.error);
       specs[m].reference_s = t.a_s;
     }
@@ -294,8 +274,8 @@ struct Session::Impl {
     for (const double w : specs[m].weights) s.tasks += w > 0 ? 1 : 0;
     compile::Schedules chosen = schedules_of(m);
     if ((chosen.empty() && !replanned(m)) || options.tuner.verify == Verify::kOff) return s;
-    const TemporaryFolder folder;
-    const fs::path plain = folder / models[m].name;
+    const auto folder = PrivateFolder::temporary("default");
+    const fs::path plain = folder.path() / models[m].name;
     watch.time("write", [&] { write_to(plain, default_program(m)); });
     if (texts(chosen) != written[m]) write(m, chosen);
     compare(m, plain, s, chosen);
@@ -329,8 +309,10 @@ struct Session::Impl {
     if (const auto cut_off = db.unfinished(options.command, model_names())) {
       run = cut_off->id;
       const auto events = db.events(run);
-      if (!events.empty()) spent_before = events.back().at_s;
-      for (const db::EventRow& e : events) restore(e.json);
+      for (const db::EventRow& e : events) {
+        if (std::isfinite(e.at_s)) spent_before = std::max(spent_before, e.at_s);
+      }
+      for (size_t i = 0; i < events.size(); ++i) restore(i + 1, events[i].json);
     } else {
       run = db.begin_run(options.command, model_names());
     }
@@ -340,8 +322,8 @@ struct Session::Impl {
     for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
   }
 
-  // Decisions that an earlier part of the run told.
-  void restore(const std::string& event) {
+  // Decisions that an earlier part of the run told. What cannot be read is decided again.
+  void restore(size_t row, const std::string& event) try {
     if (const auto pairs = pairs_of(event, models)) {
       for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = (*pairs)[m];
       pairs_decided = true;
@@ -349,6 +331,8 @@ struct Session::Impl {
     if (const auto layouts = layouts_of(event, models)) {
       take_layouts(*layouts);
     }
+  } catch (const UserError& e) {
+    tell(skipped_event(row, e.what()));
   }
 
   // Empty: as they were.

@@ -52,26 +52,29 @@ TEST(Install, AnOlderArtifactIsReplacedAsAWhole) {
   EXPECT_EQ(difference(net.expected(inputs), fresh.run(inputs)), "");
 }
 
-TEST(Install, WhatKilledProcessesLeftGoesAway) {
+TEST(Install, OnlyWhatTenonMadeAndLeftGoesAway) {
   const ScratchFolder folder;
-  const auto make = [&](const char* name, int minutes) {
+  fs::path abandoned;
+  {
+    const Sibling killed(folder / "out");
+    abandoned = killed.path().parent_path();
+    std::ofstream(killed.path() / "net.h") << "half";
+    fs::copy(abandoned, folder / "kept", fs::copy_options::recursive);
+  }
+  fs::rename(folder / "kept", abandoned);  // as it was when its process was killed
+  for (const char* name : {".out-backup", ".out-older_than_it_looks", ".other-thing1"}) {
     fs::create_directories(folder / name);
-    std::ofstream(folder / name / "net.h") << "half";
-    fs::last_write_time(folder / name,
-                        fs::file_time_type::clock::now() - std::chrono::minutes(minutes));
-  };
-  make(".out-abandn", 2);
-  make(".out-moment", 0);
-  make(".out-older_than_it_looks", 5);
-  make(".other-thing1", 5);
+    std::ofstream(folder / name / "net.h") << "mine";
+    fs::last_write_time(folder / name, fs::file_time_type::clock::now() - std::chrono::hours(100));
+  }
   const Sibling alive(folder / "out");  // somebody works on it, if slowly
   fs::last_write_time(alive.path(), fs::file_time_type::clock::now() - std::chrono::hours(1));
   write_as("net", folder / "out", "so,h");
-  EXPECT_FALSE(fs::exists(folder / ".out-abandn"));
+  EXPECT_FALSE(fs::exists(abandoned));
   EXPECT_TRUE(fs::exists(alive.path()));
-  EXPECT_TRUE(fs::exists(folder / ".out-moment"));
-  EXPECT_TRUE(fs::exists(folder / ".out-older_than_it_looks")) << "it is named otherwise";
-  EXPECT_TRUE(fs::exists(folder / ".other-thing1"));
+  for (const char* name : {".out-backup", ".out-older_than_it_looks", ".other-thing1"}) {
+    EXPECT_TRUE(fs::exists(folder / name / "net.h")) << name << " was somebody's own";
+  }
   EXPECT_EQ(names_in(folder / "out"), kDefault);
 }
 

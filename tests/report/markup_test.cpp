@@ -17,6 +17,11 @@ TEST(Markup, Html) {
       {"two\nlines\tand a tab", "two\nlines\tand a tab"},
       {"caf\xC3\xA9 \xE2\x86\x92 \xF0\x9F\x98\x80", "caf\xC3\xA9 \xE2\x86\x92 \xF0\x9F\x98\x80"},
       {"\x1b[31m", "\xEF\xBF\xBD[31m"},
+      {"\xC2\x9B"
+       "31m",
+       "\xEF\xBF\xBD"
+       "31m"},
+      {"\xE2\x80\xAEtxt", "\xEF\xBF\xBDtxt"},  // from right to left
       {std::string("nul\0nul", 7), "nul\xEF\xBF\xBDnul"},
       {"\xFF<", "\xEF\xBF\xBD&lt;"},
       {"cut \xE2\x86", "cut \xEF\xBF\xBD\xEF\xBF\xBD"},
@@ -31,6 +36,7 @@ TEST(Markup, Markdown) {
   EXPECT_EQ(escape_markdown("a|b"), "a\\|b");
   EXPECT_EQ(escape_markdown("<b>*x*</b>"), "\\<b\\>\\*x\\*\\</b\\>");
   EXPECT_EQ(escape_markdown("two\nlines"), "two lines");
+  EXPECT_EQ(escape_markdown("\x1b[2J\xFF"), "\\\\u001b\\[2J\\\\xff");
   EXPECT_EQ(escape_markdown("`rm`"), "\\`rm\\`");
 }
 

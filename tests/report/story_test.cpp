@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/story.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "report/html.h"
+#include "report/markdown.h"
 #include "report/sample_run.h"
 #include "report/schedules.h"
 #include "report/words.h"
@@ -187,7 +190,11 @@ TEST_F(Story, EventsThatCannotBeRead) {
     tell(1, bad);
   }
   const RunStory s = read();
-  EXPECT_EQ(s.unreadable, 5);
+  EXPECT_EQ(s.unreadable.size(), 5U);
+  EXPECT_EQ(s.unreadable[1], s.unreadable[0] + 1);
+  const std::string left_out = fmt::format("row {}, {}", s.unreadable[0], s.unreadable[1]);
+  EXPECT_NE(to_markdown(s).find(left_out), std::string::npos);
+  EXPECT_NE(to_html(s).find(left_out), std::string::npos);
   EXPECT_EQ(s.rounds, 2);
 }
 

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 
 #include "files/file.h"
 #include "support/nearest.h"
+#include "support/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/help.h"
 #include "tools/tenon/option_tree.h"
@@ -137,11 +137,11 @@ class Cli {
 std::string write_report(const std::vector<std::string>& args, const std::string& what,
                          const GetEnv& env) {
   const char* folder = env("TMPDIR");
-  const std::string path = fmt::format(
-      "{}/tenon-report-{}.txt", folder != nullptr && *folder != '\0' ? folder : "/tmp", getpid());
+  const std::string place = folder != nullptr && *folder != '\0' ? folder : "/tmp";
   try {
-    files::write_file(path, fmt::format("tenon {}\n$ {}\n{}\n", TENON_VERSION, quoted(args), what));
-    return path;
+    return files::write_new_file(
+        place + "/tenon-report-XXXXXX.txt",
+        escaped_lines(fmt::format("tenon {}\n$ {}\n{}\n", TENON_VERSION, quoted(args), what)));
   } catch (const UserError&) {
     return "";
   }
@@ -154,6 +154,9 @@ int run_cli(const std::vector<std::string>& args, const ConsoleOptions& surround
   Cli cli(surroundings, env);
   try {
     return cli.run(args);
+  } catch (const files::ReaderLeft& error) {
+    cli.console.log(error.what());
+    return kExitReaderLeft;
   } catch (const CommandError& error) {
     cli.console.error("error", error.what());
     return error.exit_code();

@@ -27,6 +27,7 @@ enum ExitCode : int {
   kExitFrozen = 8,
   kExitTimeout = 124,
   kExitInterrupted = 130,
+  kExitReaderLeft = 141,
 };
 
 struct ExitRow {

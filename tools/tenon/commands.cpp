@@ -152,6 +152,7 @@ constexpr ExitRow kExits[] = {
     {kExitFrozen, "--frozen needs a record that is not there"},
     {kExitTimeout, "time ran out before there was a result"},
     {kExitInterrupted, "interrupted"},
+    {kExitReaderLeft, "whoever read standard output left before all was written"},
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where words go: the answer to stdout, everything else to stderr and to --log-file. Nothing but the answer ever
-// appears on stdout, so that `tenon bench --json | jq` always works.
+// appears on stdout, so that `tenon bench --json | jq` always works. Whatever words come from a model, a database or
+// another program, no terminal and no log takes them for commands or for lines of tenon's own: they are escaped here.
 #pragma once
 
-#include <cstdio>
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -46,10 +47,12 @@ class Console {
   // After parsing: opens the log file. Throws UserError.
   void start(const std::string& command_line);
 
-  // The whole answer; a line end is added where it lacks one. Throws UserError if stdout is full or closed.
+  // The whole answer; a line end is added where it lacks one. Throws UserError if stdout is full or closed, and
+  // files::ReaderLeft if it is a pipe that nobody reads.
   void answer(std::string_view text) const;
 
-  void error(std::string_view kind, std::string message) const;  // always shown, on one line
+  // Each message is one line. A stderr that is full, closed or not read loses it and nothing else.
+  void error(std::string_view kind, std::string message) const;  // always shown
   void warn(std::string_view message) const;                     // unless --quiet
   void note(std::string_view message) const;                     // unless --quiet
   void info(std::string_view message) const;                     // with -v
@@ -57,15 +60,19 @@ class Console {
   void log(std::string_view message) const;                      // only into --log-file
 
  private:
-  void say(std::string_view prefix, std::string_view message, bool shown) const;
-  FILE* log_ = nullptr;
+  void say(std::string_view message, bool shown) const;
+  int log_ = -1;
+  mutable std::atomic<bool> log_is_full_ = false;  // it was said
 };
+
+// Bytes that are made here, such as colours and pictures; what cannot be written is lost without a word.
+void write_stderr(std::string_view bytes);
 
 // "3 of 52 nodes" while something long goes on. On a terminal one line that is drawn over, otherwise a line every
 // 30 seconds; nothing with --quiet or --progress=none.
 class Progress {
  public:
-  Progress(const Console& console, std::string what);
+  Progress(const Console& console, std::string_view what);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -86,7 +86,7 @@ std::string best_list_text(const std::vector<TaskEntry>& list) {
     for (const KeyEntry& row : e.keys) {
       if (!row.best) continue;
       text += fmt::format("{:<16}  {:<28} {:>10}  {:>8.1f}  {:>8}  {:<18}  {}\n", e.task.key,
-                          e.task.label, time_text(row.best->median_s),
+                          escaped(e.task.label), time_text(row.best->median_s),
                           e.task.flops / row.best->median_s * 1e-9, row.tally.measured,
                           row.key.protocol, cpu_of(row.key.target));
     }

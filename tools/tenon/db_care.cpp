@@ -175,8 +175,8 @@ std::string to_text(const Verified& v, const DbVerbOptions& options) {
   if (v.faults.empty()) text += "sound    the file and the text of every task\n";
   for (const Checked& c : v.checked) {
     text += fmt::format("{:<8} {}  {:<28} {:>10}  {}{}\n", c.wrong.empty() ? "right" : "wrong",
-                        c.key.task, c.label, time_text(c.median_s), c.key.protocol,
-                        c.wrong.empty() ? "" : ": " + c.wrong);
+                        escaped(c.key.task), escaped(c.label), time_text(c.median_s),
+                        escaped(c.key.protocol), c.wrong.empty() ? "" : ": " + c.wrong);
   }
   if (v.elsewhere > 0) {
     text += fmt::format("skipped  {} records of other machines\n", v.elsewhere);

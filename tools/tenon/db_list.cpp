@@ -64,8 +64,9 @@ std::string tasks_text(const std::vector<TaskEntry>& list) {
       all.failed += row.tally.failed;
       targets.insert(row.key.target);
     }
-    text += fmt::format("{:<16}  {:<28} {:>20}  {:>8}  {:>6}  {:>7}\n", e.task.key, e.task.label,
-                        best_text(best_of(e)), all.measured, all.failed, targets.size());
+    text += fmt::format("{:<16}  {:<28} {:>20}  {:>8}  {:>6}  {:>7}\n", escaped(e.task.key),
+                        escaped(e.task.label), best_text(best_of(e)), all.measured, all.failed,
+                        targets.size());
   }
   return text;
 }
@@ -88,8 +89,9 @@ int list_runs(const db::Database& db, const DbVerbOptions& options, const Consol
                     {"finished", r.finished.empty() ? Json() : Json(r.finished)},
                     {"measured", r.measured},
                     {"failed", r.failed}});
-    text += fmt::format("{:<16}  {:<20}  {:<20}  {:>8}  {:>6}  {}\n", r.id, r.started,
-                        r.finished.empty() ? "-" : r.finished, r.measured, r.failed, r.model);
+    text +=
+        fmt::format("{:<16}  {:<20}  {:<20}  {:>8}  {:>6}  {}\n", r.id, r.started,
+                    r.finished.empty() ? "-" : r.finished, r.measured, r.failed, escaped(r.model));
   }
   console.answer(console.json()
                      ? to_text(Json{{"schema", "tenon.db/1"}, {"verb", "ls"}, {"runs", list}})

@@ -90,8 +90,8 @@ std::string key_text(const db::TaskRow& task, const RecordKey& key, const tune::
 int show_task(const db::Database& db, const Selection& s, const db::TaskRow& task, int top,
               const Console& console) {
   Json keys = Json::array();
-  std::string text = fmt::format("task     {}  {}  {:.3g} MFLOP\n{}", task.key, task.label,
-                                 task.flops * 1e-6, indented(task.te));
+  std::string text = fmt::format("task     {}  {}  {:.3g} MFLOP\n{}", escaped(task.key),
+                                 escaped(task.label), task.flops * 1e-6, indented(task.te));
   if (!task.edges.empty()) text += "stored\n" + indented(task.edges);
   for (const RecordKey& key : s.keys_of(task.key)) {
     const tune::Known known = known_of(db, s, key);
@@ -117,7 +117,7 @@ int show_task(const db::Database& db, const Selection& s, const db::TaskRow& tas
 Json last_event(const std::vector<db::EventRow>& events, const char* name) {
   for (auto it = events.rbegin(); it != events.rend(); ++it) {
     const Json e = Json::parse(it->json, nullptr, false);
-    if (e.is_object() && e.value("event", "") == name) return e;
+    if (e.is_object() && e.contains("event") && e["event"] == name) return e;
   }
   return nullptr;
 }
@@ -142,7 +142,7 @@ int show_run(const db::Database& db, const db::RunRow& run, const Console& conso
                        {"best_s", k.best ? Json(k.best->median_s) : Json()},
                        {"verified", k.best && k.best->verified}});
       rows += fmt::format("  {:<16}  {:<28} {:>10}  {:>8} measured  {:>6} failed\n", e.task.key,
-                          e.task.label, k.best ? time_text(k.best->median_s) : "-",
+                          escaped(e.task.label), k.best ? time_text(k.best->median_s) : "-",
                           k.tally.measured, k.tally.failed);
     }
   }
@@ -165,10 +165,12 @@ int show_run(const db::Database& db, const db::RunRow& run, const Console& conso
       "run      {}\nmodel    {}\ncommand  {}\ntime     from {} {}\nrows     {} measured, {} "
       "failed, "
       "{} events\noutcomes {}\n",
-      run.id, run.model, run.command, run.started,
+      escaped(run.id), escaped(run.model), escaped(run.command), escaped(run.started),
       run.finished.empty() ? "(cut off, or going on)" : "to " + run.finished, run.measured,
       run.failed, events.size(), failures_text(all.outcomes));
-  if (end.is_object()) text += fmt::format("ended    {}\n", end.value("reason", ""));
+  if (end.is_object() && end.contains("reason") && end["reason"].is_string()) {
+    text += fmt::format("ended    {}\n", escaped(end["reason"].get<std::string>()));
+  }
   console.answer(console.json() ? tools::to_text(answer) : text + "tasks\n" + rows);
   return kExitOk;
 }

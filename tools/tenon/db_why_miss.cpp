@@ -78,8 +78,8 @@ std::string to_text(const std::vector<Row>& rows, const std::string& target,
   int hits = 0;
   for (const Row& r : rows) {
     hits += r.miss.reason == "hit" ? 1 : 0;
-    text += fmt::format("{:<16}  {:<28} {:<14}  {}\n", r.task.key, r.task.label, r.miss.reason,
-                        r.miss.what);
+    text += fmt::format("{:<16}  {:<28} {:<14}  {}\n", escaped(r.task.key), escaped(r.task.label),
+                        r.miss.reason, r.miss.what);
     if (!r.miss.nearest.empty()) text += fmt::format("    nearest: task {}\n", r.miss.nearest);
     for (const Difference& d : r.miss.differences) {
       text += fmt::format("    {}: wanted {}, recorded {}\n", d.field,

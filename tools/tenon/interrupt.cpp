@@ -11,7 +11,7 @@
 namespace tenon::tools {
 namespace {
 
-constexpr int kSignals[] = {SIGINT, SIGTERM};
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 // A signal handler can reach nothing else. 0: not asked; otherwise when, in nanoseconds.
 std::atomic<int64_t> asked_at = 0;  // NOLINT
@@ -40,8 +40,9 @@ Interrupt::Interrupt() {
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
-    // A shell that starts something in the background lets it ignore Ctrl-C, which is meant for others.
-    if (kSignals[i] == SIGINT && before_[i].sa_handler == SIG_IGN) {
+    // A shell that starts something in the background lets it ignore Ctrl-C, which is meant for others; nohup lets it
+    // ignore that its terminal is gone.
+    if (kSignals[i] != SIGTERM && before_[i].sa_handler == SIG_IGN) {
       sigaction(kSignals[i], &before_[i], nullptr);
     }
   }

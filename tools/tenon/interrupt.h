@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM as a question instead of an end, while it lives: the first asks to come to a good end, the next
-// one ends the process at once with 130. One at a time.
+// Ctrl-C, SIGTERM and the end of the terminal as a question instead of an end, while it lives: the first asks to come to
+// a good end, the next one ends the process at once with 130. One at a time.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +16,7 @@ class Interrupt {
   bool asked() const;
 
  private:
-  struct sigaction before_[2];
+  struct sigaction before_[3];
 };
 
 }  // namespace tenon::tools

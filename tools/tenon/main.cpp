@@ -1,12 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 
 #include "tools/tenon/cli.h"
 
+namespace {
+
+// A file that is opened later must not become the standard error of somebody who closed it. What is opened here is the
+// wrong way round, so that an answer that nobody can read is still an error.
+void fill_standard_descriptors() {
+  constexpr int kModes[] = {O_WRONLY, O_RDONLY, O_RDONLY};
+  for (int fd = 0; fd < 3; ++fd) {
+    if (fcntl(fd, F_GETFD) == -1) {
+      open("/dev/null", kModes[fd]);  // takes the lowest number that is free
+    }
+  }
+}
+
+// Whoever writes to a pipe that nobody reads is told by the result. A handler, unlike SIG_IGN, is not inherited.
+void live_with_broken_pipes() {
+  struct sigaction now = {};
+  struct sigaction told = {};
+  told.sa_handler = [](int) {};
+  told.sa_flags = SA_RESTART;
+  if (sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+    sigaction(SIGPIPE, &told, nullptr);
+  }
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace tenon::tools;
+  fill_standard_descriptors();
+  live_with_broken_pipes();
   const auto env = [](const char* name) -> const char* { return std::getenv(name); };
   const auto is_set = [&](const char* name) {
     const char* value = env(name);

@@ -2,7 +2,6 @@
 #include "tools/tenon/model_source.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <chrono>
@@ -302,20 +301,6 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   return result;
 }
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "tenon-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw UserError(fs::temp_directory_path().string(), 0, 0,
-                    "no temporary folder can be made here");
-  }
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
-}
-
 LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {
   check_readable(options.path);
   if (is_artifact(options.path)) {
@@ -327,9 +312,9 @@ LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {
     throw UserError(fmt::format("target '{}' does not run on this machine", target.name),
                     "tenon compile builds for it");
   }
+  folder_.emplace(PrivateFolder::temporary("model"));  // before the work: there may be no place
   const Compiled compiled = compile_model(options, "", console);
-  folder_ = std::make_unique<TemporaryFolder>();
-  const std::string folder = folder_->path() + "/artifact";
+  const fs::path folder = folder_->path() / "artifact";
   artifact::write(compiled.program,
                   {.directory = folder, .outputs = {}, .threads = options.compile_threads});
   model_ = std::make_unique<artifact::Model>(artifact::Model::load(folder));

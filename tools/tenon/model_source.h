@@ -4,12 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "artifact/model.h"
 #include "compile/compile.h"
 #include "onnx/import.h"
+#include "support/private_folder.h"
 #include "tools/tenon/console.h"
 
 namespace tenon::tools {
@@ -73,28 +76,15 @@ struct Compiled {
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console);
 
-// A folder of its own that goes away with the process.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 // An artifact is loaded as it is; a model is compiled into a folder that lives as long as this.
 class LoadedModel {
  public:
   LoadedModel(const ModelOptions& options, const Console& console);
   const artifact::Model& model() const { return *model_; }
-  bool compiled_here() const { return folder_ != nullptr; }
+  bool compiled_here() const { return folder_.has_value(); }
 
  private:
-  std::unique_ptr<TemporaryFolder> folder_;
+  std::optional<PrivateFolder> folder_;
   std::unique_ptr<artifact::Model> model_;
 };
 

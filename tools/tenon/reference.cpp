@@ -12,6 +12,7 @@
 #include "compile/compile.h"
 #include "compile/lock.h"
 #include "graph/define.h"
+#include "support/private_folder.h"
 #include "tools/tenon/model_source.h"
 
 namespace tenon::tools {
@@ -50,8 +51,8 @@ std::vector<ir::Array> run_graph(graph::Graph g, const std::vector<ir::Array>& i
   if (!options.lock.empty() && !options.plain) {
     how.schedules = compile::read_lock(options.lock).schedules;
   }
-  const TemporaryFolder folder;
-  const std::string where = folder.path() + "/part";
+  const auto folder = PrivateFolder::temporary("part");
+  const std::filesystem::path where = folder.path() / "part";
   artifact::write(compile::compile(std::move(g), "part", how),
                   {.directory = where, .outputs = {}, .threads = 0});
   artifact::Session session(artifact::Model::load(where), options.threads);

@@ -38,16 +38,44 @@ const CLI::Option* find_long(const std::vector<const CLI::Option*>& options,
   return nullptr;
 }
 
-void check_key(const std::string& file, const std::string& key,
+// What a file of the current folder may set: how to work, never where to read and write, what to start, or that a
+// question needs no answer. What is not in this table is refused there.
+constexpr std::string_view kFromHere =
+    " accuracy atol batch bisect budget cold-cache compile-limit compile-memory compile-threads "
+    "dims dry-run duration early-stop emit frozen full group image iterations json jsonl keep "
+    "latency-target layouts measure name no-check no-color no-fuse no-hints objective pairs "
+    "percentiles population progress protocol quiet records round rtol run run-limit runs "
+    "search-threads seed seeds shape show sim sort space strategy target task tasks template "
+    "threads tokens top trials verbose verify warm-cache warmup ";
+
+std::string env_name(std::string option) {
+  std::transform(option.begin(), option.end(), option.begin(),
+                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(toupper(c)); });
+  return "TENON_" + option;
+}
+
+void check_origin(const SettingsFile& file, const std::string& key) {
+  if (!file.from_here || kFromHere.find(" " + key + " ") != std::string_view::npos) {
+    return;
+  }
+  throw UserError(
+      file.path, 0, 0,
+      fmt::format("'{}' is not taken from the current folder, whose files may be anybody's", key),
+      fmt::format("give --{} on the command line, {} in the environment{}", key, env_name(key),
+                  file.own_path.empty() ? "" : ", or the setting in " + file.own_path));
+}
+
+void check_key(const SettingsFile& file, const std::string& key,
                const std::vector<const CLI::Option*>& options) {
   if (find_long(options, key) != nullptr) {
+    check_origin(file, key);
     return;
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : options) {
     names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
   }
-  throw UserError(file, 0, 0, fmt::format("there is no setting '{}'", key),
+  throw UserError(file.path, 0, 0, fmt::format("there is no setting '{}'", key),
                   did_you_mean(key, names, "settings are named as the long options are"));
 }
 
@@ -80,34 +108,34 @@ bool given(const std::vector<std::string>& args, const CLI::Option& option) {
   return std::any_of(args.begin(), args.end(), is_named);
 }
 
-std::string env_name(std::string option) {
-  std::transform(option.begin(), option.end(), option.begin(),
-                 [](unsigned char c) { return c == '-' ? '_' : static_cast<char>(toupper(c)); });
-  return "TENON_" + option;
-}
-
-std::vector<std::string> settings_files(const GetEnv& env) {
-  std::vector<std::string> files = {"tenon.toml"};
+std::string own_settings(const GetEnv& env) {
   const char* config = env("XDG_CONFIG_HOME");
   const char* home = env("HOME");
   if (config != nullptr && *config != '\0') {
-    files.push_back(std::string(config) + "/tenon/config.toml");
-  } else if (home != nullptr && *home != '\0') {
-    files.push_back(std::string(home) + "/.config/tenon/config.toml");
+    return std::string(config) + "/tenon/config.toml";
+  }
+  return home != nullptr && *home != '\0' ? std::string(home) + "/.config/tenon/config.toml" : "";
+}
+
+std::vector<SettingsFile> settings_files(const GetEnv& env) {
+  const std::string own = own_settings(env);
+  std::vector<SettingsFile> files = {{"tenon.toml", true, own}};
+  if (!own.empty()) {
+    files.push_back({own, false, own});
   }
   return files;
 }
 
 }  // namespace
 
-Settings read_settings_file(const std::string& path, const std::string& text, const CLI::App& root,
+Settings read_settings_file(const SettingsFile& file, const std::string& text, const CLI::App& root,
                             const std::string& command) {
   std::istringstream in(text);
   std::vector<CLI::ConfigItem> items;
   try {
     items = CLI::ConfigTOML().from_config(in);
   } catch (const CLI::Error& error) {
-    throw UserError(path, 0, 0, error.what());
+    throw UserError(file.path, 0, 0, error.what());
   }
   Settings own;
   Settings common;
@@ -117,7 +145,7 @@ Settings read_settings_file(const std::string& path, const std::string& text, co
     }
     const std::string value = fmt::format("{}", fmt::join(item.inputs, ","));
     if (item.parents.empty()) {
-      check_key(path, item.name, all_options(root, true));
+      check_key(file, item.name, all_options(root, true));
       common[item.name] = value;
       continue;
     }
@@ -125,13 +153,14 @@ Settings read_settings_file(const std::string& path, const std::string& text, co
     const CLI::App* app = find_subcommand(root, section);
     if (app == nullptr) {
       throw UserError(
-          path, 0, 0, fmt::format("there is no command '{}' for section [{}]", section, section),
+          file.path, 0, 0,
+          fmt::format("there is no command '{}' for section [{}]", section, section),
           did_you_mean(section, subcommand_names(root), "sections are named as the commands are"));
     }
     auto options = all_options(*app, true);
     const auto global = visible_options(root);
     options.insert(options.end(), global.begin(), global.end());
-    check_key(path, item.name, options);
+    check_key(file, item.name, options);
     if (section == command) {
       own[item.name] = value;
     }
@@ -153,10 +182,10 @@ std::vector<std::string> with_settings(const std::vector<std::string>& args, con
     app = find_subcommand(*app, args[end++]);
   }
   Settings settings;
-  for (const std::string& file : settings_files(env)) {
+  for (const SettingsFile& file : settings_files(env)) {
     std::error_code ignored;
-    if (std::filesystem::is_regular_file(file, ignored)) {
-      settings.merge(read_settings_file(file, files::read_file(file), root, args[at]));
+    if (std::filesystem::is_regular_file(file.path, ignored)) {
+      settings.merge(read_settings_file(file, files::read_file(file.path), root, args[at]));
     }
   }
   auto options = visible_options(*app);

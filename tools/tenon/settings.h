@@ -16,9 +16,17 @@ namespace tenon::tools {
 // Long option (without dashes) -> its value; what has no entry has no setting.
 using Settings = std::map<std::string, std::string>;
 
+// Who wrote a file decides what it may say: one that lies in the current folder came with it, from anybody.
+struct SettingsFile {
+  std::string path;
+  bool from_here = false;
+  std::string own_path;  // of the user's own file; empty: there is none
+};
+
 // Keys at the top of the file hold for every command that has the option, keys of [COMMAND] for that one. A key that
-// is no option of anything, or of its command, is a UserError with the file's name and the nearest option.
-Settings read_settings_file(const std::string& path, const std::string& text, const CLI::App& root,
+// is no option of anything, or of its command, is a UserError with the file's name and the nearest option; so is one
+// that a file of the current folder may not set, because it names a file, a folder or a program.
+Settings read_settings_file(const SettingsFile& file, const std::string& text, const CLI::App& root,
                             const std::string& command);
 
 using GetEnv = std::function<const char*(const char*)>;

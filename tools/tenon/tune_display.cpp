@@ -46,17 +46,6 @@ size_t shown_length(const std::string& line) {
   return n;
 }
 
-// In one piece: what is written in pieces flickers.
-void write_all(const std::string& text) {
-  for (size_t at = 0; at < text.size();) {
-    const ssize_t n = write(STDERR_FILENO, text.data() + at, text.size() - at);
-    if (n <= 0) {
-      return;
-    }
-    at += static_cast<size_t>(n);
-  }
-}
-
 }  // namespace
 
 TuneDisplay::TuneDisplay(const Console& console, std::function<bool()> stopping)
@@ -121,10 +110,10 @@ void TuneDisplay::loop() {
 void TuneDisplay::tell_plainly() {
   if (stopping_() && !told_stopping_) {
     told_stopping_ = true;
-    write_all(fmt::format("{}\n", kStopping));
+    write_stderr(fmt::format("{}\n", kStopping));
   }
   if (progress_.begun() && now_s() >= next_line_s_) {
-    write_all(tune_line(progress_, now_t()) + "\n");
+    write_stderr(tune_line(progress_, now_t()) + "\n");
     next_line_s_ = now_s() + kLineEveryS;
   }
 }
@@ -152,7 +141,7 @@ void TuneDisplay::draw() {
   }
   text += "\033[J";
   if (text != last_) {
-    write_all(text);
+    write_stderr(text);  // in one piece: what is written in pieces flickers
     last_ = text;
   }
 }

@@ -20,9 +20,10 @@ constexpr const char* kGreen = "\033[32m";
 
 std::string time_or_dash(const std::optional<double>& s) { return s ? time_text(*s) : "-"; }
 
-// Cut before it is coloured, so that colours do not count. The last column stays free: what erases the rest of a line
-// would erase a letter there.
-std::string fitted(std::string text, const FrameOptions& o, const char* style = "") {
+// Labels and folders are words of others. Cut before it is coloured, so that colours do not count. The last column stays
+// free: what erases the rest of a line would erase a letter there.
+std::string fitted(const std::string& line, const FrameOptions& o, const char* style = "") {
+  std::string text = escaped(line);
   const auto width = static_cast<size_t>(std::max(2, o.columns) - 1);
   if (text.size() > width) {
     text.resize(width);

@@ -12,6 +12,7 @@
 #include "files/file.h"
 #include "runtime/cpus.h"
 #include "support/nearest.h"
+#include "support/private_folder.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/text.h"
@@ -287,9 +288,8 @@ void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
   if (fs::exists(o.layout_agent)) options.learned = o.layout_agent;
   const auto learner = search::make_layout_learner(layouts.proposer, options);
   if (learner == nullptr || o.layout_agent.empty()) return;
-  const std::string tried = o.layout_agent + ".new";
-  learner->save(tried);
-  fs::remove(tried);
+  const auto folder = PrivateFolder::beside(o.layout_agent);
+  learner->save((folder.path() / "tried").string());
 }
 
 tune::SessionOptions session_options(const TuneOptions& o) {

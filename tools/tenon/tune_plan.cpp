@@ -86,9 +86,10 @@ std::string to_text(const TunePlan& plan) {
                       "MFLOP", "measured", "best", "default");
   for (const PlannedTask& t : plan.tasks) {
     if (t.chosen) {
-      text += fmt::format("  {:<17} {:<32.32} {:>8} {:>10.3f} {:>9} {:>10}  {}\n", t.key, t.label,
-                          fmt::format("{}", fmt::join(t.calls, "+")), t.flops * 1e-6,
-                          grouped(t.measured), t.best_s ? time_text(*t.best_s) : "-", t.origin);
+      text +=
+          fmt::format("  {:<17} {:<32.32} {:>8} {:>10.3f} {:>9} {:>10}  {}\n", t.key,
+                      escaped(t.label), fmt::format("{}", fmt::join(t.calls, "+")), t.flops * 1e-6,
+                      grouped(t.measured), t.best_s ? time_text(*t.best_s) : "-", t.origin);
     }
   }
   return text;

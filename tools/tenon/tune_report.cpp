@@ -18,11 +18,12 @@ Json ms_or_null(double s) { return s > 0 && std::isfinite(s) ? Json(s * 1e3) : J
 
 std::string model_text(const tune::ModelSummary& m) {
   if (m.kept != "tuned") {
-    return fmt::format("{}  kept the {}  {}\n", m.name, m.kept, m.directory.string());
+    return fmt::format("{}  kept the {}  {}\n", escaped(m.name), escaped(m.kept),
+                       escaped(m.directory.string()));
   }
-  return fmt::format("{}  {} -> {}  {:.2f}x ({:.2f} to {:.2f})  {} of {} tasks tuned  {}\n", m.name,
-                     time_text(m.times.a_s), time_text(m.times.b_s), m.times.ratio, m.times.low,
-                     m.times.high, m.tuned, m.tasks, m.directory.string());
+  return fmt::format("{}  {} -> {}  {:.2f}x ({:.2f} to {:.2f})  {} of {} tasks tuned  {}\n",
+                     escaped(m.name), time_text(m.times.a_s), time_text(m.times.b_s), m.times.ratio,
+                     m.times.low, m.times.high, m.tuned, m.tasks, escaped(m.directory.string()));
 }
 
 Json model_json(const tune::ModelSummary& m) {
@@ -63,7 +64,8 @@ std::string summary_text(const tune::Summary& s, const TuneProgress& p) {
     return text;
   }
   for (const ModelProgress& m : p.models()) {
-    text += fmt::format("{}  {} tuned tasks so far  {}\n", m.name, m.tuned, m.directory);
+    text += fmt::format("{}  {} tuned tasks so far  {}\n", escaped(m.name), m.tuned,
+                        escaped(m.directory));
   }
   return text;
 }

@@ -102,17 +102,17 @@ Json to_json(const std::string& file, const Checked& c) {
 std::string to_text(const char* word, const std::vector<Tensor>& list) {
   std::string text;
   for (const Tensor& t : list) {
-    text +=
-        fmt::format("{:<8} {}: {} {}\n", word, t.name, ir::to_string(t.dtype), shape_text(t.shape));
+    text += fmt::format("{:<8} {}: {} {}\n", word, escaped(t.name), ir::to_string(t.dtype),
+                        shape_text(t.shape));
   }
   return text;
 }
 
 std::string to_text(const std::string& file, const Checked& c) {
   const onnx::ModelInfo& info = c.report.info;
-  std::string text =
-      fmt::format("{}  opset {}  {} nodes  {} parameters{}\n", file, info.opset, info.nodes,
-                  grouped(info.parameters), info.producer.empty() ? "" : "  from " + info.producer);
+  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters{}\n", escaped(file),
+                                 info.opset, info.nodes, grouped(info.parameters),
+                                 info.producer.empty() ? "" : "  from " + escaped(info.producer));
   if (!c.report.problems.empty()) {
     return text;
   }
@@ -121,7 +121,7 @@ std::string to_text(const std::string& file, const Checked& c) {
     ops.push_back(count == 1 ? op : fmt::format("{} {}", count, op));
   }
   text += to_text("input", c.inputs) + to_text("output", c.outputs);
-  text += fmt::format("ops      {}\n", fmt::join(ops, ", "));
+  text += fmt::format("ops      {}\n", escaped(fmt::format("{}", fmt::join(ops, ", "))));
   return text + fmt::format("ok       {} nodes -> {} steps of {} distinct tasks\n", info.nodes,
                             c.calls, c.tasks);
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "support/private_folder.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/difference.h"
 #include "tools/tenon/json.h"
@@ -72,9 +73,9 @@ std::vector<ir::Array> reference_outputs(const CompareOptions& options, const gr
     return load_outputs(options.reference.substr(skip), model.outputs());
   }
   if (options.reference.starts_with("cmd:")) {
-    const TemporaryFolder folder;
-    const std::string in = folder.path() + "/inputs.npz";
-    const std::string out = folder.path() + "/outputs.npz";
+    const auto folder = PrivateFolder::temporary("compare");
+    const std::string in = (folder.path() / "inputs.npz").string();
+    const std::string out = (folder.path() / "outputs.npz").string();
     save_outputs(in, model.inputs(), inputs);
     run_reference_command(options.reference.substr(4), in, out);
     return load_outputs(out, model.outputs());
@@ -207,8 +208,8 @@ Json to_json(const Compared& c, const std::optional<Bisected>& b) {
 std::string to_text(const artifact::TensorInfo& t, const Difference& d) {
   std::string text =
       fmt::format("output   \"{}\" {} {}  max|d| {:.3g} of {:.3g}  {} rtol={:.3g} atol={:.3g}",
-                  t.name, ir::to_string(t.dtype), shape_text(t.shape), d.max_abs, d.largest,
-                  d.passes() ? "pass" : "FAIL", d.rtol, d.atol);
+                  escaped(t.name), ir::to_string(t.dtype), shape_text(t.shape), d.max_abs,
+                  d.largest, d.passes() ? "pass" : "FAIL", d.rtol, d.atol);
   text +=
       fmt::format("   would pass at atol={:.3g} or rtol={:.3g}\n", d.passing_atol, d.passing_rtol);
   if (d.nan > 0) {
@@ -230,7 +231,7 @@ std::string to_text(const artifact::TensorInfo& t, const Difference& d) {
 }
 
 std::string to_text(const Compared& c, const std::optional<Bisected>& b) {
-  std::string text = fmt::format("against  {}\n", c.reference);
+  std::string text = fmt::format("against  {}\n", escaped(c.reference));
   for (size_t i = 0; i < c.differences.size(); ++i) {
     text += to_text(c.tensors[i], c.differences[i]);
   }
@@ -243,7 +244,7 @@ std::string to_text(const Compared& c, const std::optional<Bisected>& b) {
          (b->node.empty()
               ? "first    no node differs when the model is cut there\n"
               : fmt::format("first    {} ({}): {} of {} elements differ, max|d| {:.3g} of {:.3g}\n",
-                            b->node, b->label, grouped(b->difference->failing),
+                            escaped(b->node), escaped(b->label), grouped(b->difference->failing),
                             grouped(b->difference->elements), b->difference->max_abs,
                             b->difference->largest));
 }

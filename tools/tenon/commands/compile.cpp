@@ -102,7 +102,8 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
   text += fmt::format("time     import {}, schedule {}, code {}, weights {}, link {}\n",
                       time_text(c.import_s), time_text(c.compile_s), time_text(w.compile_s),
                       time_text(w.weights_s), time_text(w.link_s));
-  return text + fmt::format("wrote    {}: {}\n", w.directory.string(), fmt::join(w.files, " "));
+  return text +
+         fmt::format("wrote    {}: {}\n", escaped(w.directory.string()), fmt::join(w.files, " "));
 }
 
 int compile_command(CompileOptions& options, const Console& console) {

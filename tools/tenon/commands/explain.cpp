@@ -168,10 +168,11 @@ std::string list_text(const TaskList& list) {
       fmt::format("{:<24} {:<16}  {:>5}  {:>9}  {:<22} {:<10} {:>8}  {}\n", "kernel", "task",
                   "calls", "MFLOP", "schedule", "algorithm", "error", "first node of the model");
   for (const TaskText& t : list.tasks) {
-    text += fmt::format("{:<24} {:<16}  {:>5}  {:>9.2f}  {:<22} {:<10} {:>8}  {}\n", t.kernel,
-                        t.task, t.calls, t.flops * 1e-6, t.origin, t.algorithm,
-                        t.algorithm.empty() ? "" : fmt::format("{:.1e}", t.error),
-                        t.nodes.empty() ? "" : t.nodes.front());
+    text +=
+        fmt::format("{:<24} {:<16}  {:>5}  {:>9.2f}  {:<22} {:<10} {:>8}  {}\n", escaped(t.kernel),
+                    escaped(t.task), t.calls, t.flops * 1e-6, escaped(t.origin),
+                    escaped(t.algorithm), t.algorithm.empty() ? "" : fmt::format("{:.1e}", t.error),
+                    escaped(t.nodes.empty() ? "" : t.nodes.front()));
   }
   return text;
 }

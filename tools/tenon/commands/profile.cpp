@@ -136,14 +136,14 @@ std::string to_text(const artifact::Model& model, const Profile& p, int64_t top)
     text += fmt::format("{:>10}  {:>3.0f} %  {:>5}  {:>8.1f}  {:>7.1f}  {:>3.0f} %  {:<24}  {}\n",
                         time_text(l.time_s), 100 * l.time_s / p.steps_s, l.calls,
                         l.flops / l.time_s * 1e-9, l.bytes / l.time_s * 1e-9,
-                        100 * l.least_s / l.time_s, l.kernel, names(l));
+                        100 * l.least_s / l.time_s, escaped(l.kernel), escaped(names(l)));
   }
   if (shown < p.lines.size()) {
     text += fmt::format("... {} more\n", p.lines.size() - shown);
   }
   text += fmt::format(
       "{}: {} per run, {} in {} steps; {:.1f} GFLOP/s, {:.0f} % of the roofline, {} thread{}\n",
-      model.name(), time_text(p.run_s), time_text(p.steps_s), model.steps().size(),
+      escaped(model.name()), time_text(p.run_s), time_text(p.steps_s), model.steps().size(),
       flops / p.run_s * 1e-9, 100 * least / p.run_s, p.threads, p.threads == 1 ? "" : "s");
   return text + fmt::format(
                     "ceilings measured here: {:.1f} GFLOP/s; {:.0f}, {:.0f}, {:.0f} GB/s in L2, L3 "

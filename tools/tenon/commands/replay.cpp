@@ -174,9 +174,10 @@ Json to_json(const TaskReport& r) {
 }
 
 std::string to_text(const TaskReport& r, int64_t seeds) {
-  std::string text = fmt::format("{}  {}  {} programs on record, best {}  {}  {} trials\n",
-                                 r.task.key, r.task.label, r.recorded->programs().size(),
-                                 time_text(r.recorded->best_s()), r.key.protocol, r.trials);
+  std::string text =
+      fmt::format("{}  {}  {} programs on record, best {}  {}  {} trials\n", escaped(r.task.key),
+                  escaped(r.task.label), r.recorded->programs().size(),
+                  time_text(r.recorded->best_s()), escaped(r.key.protocol), r.trials);
   text += fmt::format("  {:<12}", "strategy");
   for (const int share : kShares) text += fmt::format("  {:>12}", fmt::format("{} %", share));
   text += "   trials to 95 % of the best\n";

@@ -64,11 +64,12 @@ std::string to_text(const Ran& ran) {
   for (size_t i = 0; i < ran.outputs.size(); ++i) {
     const ir::Array& array = ran.outputs[i];
     const Statistics s = statistics(array);
-    text += fmt::format(
-        "{}: {} {}  mean {:.6g}  min {:.6g}  max {:.6g}{}\n  {:.6g}{}\n",
-        ran.model.outputs()[i].name, ir::to_string(array.dtype()), shape_text(array.shape()),
-        s.mean, s.min, s.max, s.not_finite == 0 ? "" : fmt::format("  {} not finite", s.not_finite),
-        fmt::join(first_elements(array), " "), array.elements() > kShown ? " ..." : "");
+    text +=
+        fmt::format("{}: {} {}  mean {:.6g}  min {:.6g}  max {:.6g}{}\n  {:.6g}{}\n",
+                    escaped(ran.model.outputs()[i].name), ir::to_string(array.dtype()),
+                    shape_text(array.shape()), s.mean, s.min, s.max,
+                    s.not_finite == 0 ? "" : fmt::format("  {} not finite", s.not_finite),
+                    fmt::join(first_elements(array), " "), array.elements() > kShown ? " ..." : "");
   }
   return text;
 }

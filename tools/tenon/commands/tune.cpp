@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "support/private_folder.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/interrupt.h"
 #include "tools/tenon/machine_state.h"
@@ -138,10 +139,20 @@ void say_before(const TuneOptions& o, const tune::SessionOptions& session, const
   console.note("records  " + db_file(o.db));
 }
 
+// An earlier part of the run left a row that cannot be read.
+void warn_of_skipped(const std::string& event, const Console& console) {
+  const Json e = Json::parse(event);
+  if (e["event"] == "skipped") {
+    console.warn(fmt::format("row {} of the run's events is left out: {}", e["row"].get<size_t>(),
+                             e["why"].get<std::string>()));
+  }
+}
+
 int tune_command(const TuneOptions& o, const Console& console) {
   if (o.jsonl && console.json()) {
     throw UserError("--json and --jsonl exclude each other");
   }
+  temporary_place();  // said before the work, not after it
   tune::SessionOptions session = session_options(o);
   std::vector<tune::Model> models = import_models(o, console);
   if (o.dry_run) {
@@ -158,6 +169,7 @@ int tune_command(const TuneOptions& o, const Console& console) {
   const auto stop = [&] { return interrupt.asked(); };
   TuneDisplay display(console, stop);
   const auto tell = [&](const std::string& event) {
+    warn_of_skipped(event, console);
     display.take(event);
     if (o.jsonl) {
       console.answer(event);
