@@ -61,6 +61,7 @@ ModelInput describe(const ::onnx::ValueInfoProto& input) {
 std::vector<Case> find_cases(const std::string& root, const std::string& filter) {
   std::vector<Case> cases;
   for (const fs::directory_entry& kind : fs::directory_iterator(root)) {
+    if (!kind.is_directory()) continue;
     for (const fs::directory_entry& folder : fs::directory_iterator(kind.path())) {
       Case c{kind.path().filename().string() + "/" + folder.path().filename().string(),
              folder.path().string()};

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx_suite/workers.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
 #include <atomic>
-#include <chrono>
 #include <csignal>
-#include <cstring>
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -21,6 +13,7 @@
 #include <thread>
 
 #include "support/check.h"
+#include "support/worker.h"
 
 namespace tenon::onnx_suite {
 namespace {
@@ -42,97 +35,18 @@ Outcome from_line(const std::string& line) {
           j.at("bound").get<std::vector<std::string>>(), j.at("seconds")};
 }
 
-// A child process of this program with both ends of its pipes.
-class Child {
- public:
-  Child(Mode mode, int64_t memory) {
-    std::array<int, 2> in{};
-    std::array<int, 2> out{};
-    TENON_CHECK(pipe2(in.data(), O_CLOEXEC) == 0 && pipe2(out.data(), O_CLOEXEC) == 0)
-        << "no pipes: " << std::strerror(errno);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
-    std::vector<std::string> words{"onnx_suite",           "--child", "--memory",
-                                   std::to_string(memory), "--mode",  std::string(to_string(mode))};
-    std::vector<char*> argv;
-    for (std::string& w : words) argv.push_back(w.data());
-    argv.push_back(nullptr);
-    const int error = posix_spawn(&pid_, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(in[0]);
-    close(out[1]);
-    to_ = in[1];
-    from_ = out[0];
-    TENON_CHECK(error == 0) << "cannot start a child: " << std::strerror(error);
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (pid_ > 0) end(false);
-    close(from_);
-  }
-
-  void send(const Case& c) const {
-    const std::string line = c.name + "\t" + c.folder + "\n";
-    // A child that is gone shows when its answer is read.
-    static_cast<void>(!write(to_, line.data(), line.size()));
-  }
-
-  enum class Answer { kLine, kEnd, kTimeout };
-  Answer receive(std::string& line, int seconds) {
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point deadline = Clock::now() + std::chrono::seconds(seconds);
-    for (;;) {
-      const size_t end = buffer_.find('\n');
-      if (end != std::string::npos) {
-        line = buffer_.substr(0, end);
-        buffer_.erase(0, end + 1);
-        return Answer::kLine;
-      }
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-      pollfd p{from_, POLLIN, 0};
-      if (left.count() <= 0 || poll(&p, 1, static_cast<int>(left.count())) == 0) {
-        return Answer::kTimeout;
-      }
-      std::array<char, 4096> bytes{};
-      const ssize_t n = read(from_, bytes.data(), bytes.size());
-      if (n == 0 || (n < 0 && errno != EINTR)) return Answer::kEnd;
-      if (n > 0) buffer_.append(bytes.data(), static_cast<size_t>(n));
-    }
-  }
-
-  // How it ended, as wait() says; killed first on request.
-  int end(bool by_force) {
-    if (by_force) kill(pid_, SIGKILL);
-    close(to_);
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    pid_ = -1;
-    return status;
-  }
-
- private:
-  pid_t pid_ = -1;
-  int to_ = -1, from_ = -1;
-  std::string buffer_;
-};
-
-std::string ending(int status) {
-  return WIFSIGNALED(status) ? fmt::format("killed by signal {}", strsignal(WTERMSIG(status)))
-                             : fmt::format("exit code {}", WEXITSTATUS(status));
+std::vector<std::string> command(Mode mode, int64_t memory) {
+  return {"onnx_suite",           "--child", "--memory",
+          std::to_string(memory), "--mode",  std::string(to_string(mode))};
 }
 
-Outcome run_in(std::optional<Child>& child, const Case& c, Mode mode, const Limits& limits) {
-  if (!child) child.emplace(mode, limits.memory);
-  child->send(c);
+Outcome run_in(std::optional<Worker>& child, const Case& c, Mode mode, const Limits& limits) {
+  if (!child) child.emplace(command(mode, limits.memory));
+  child->send(c.name + "\t" + c.folder);
   std::string line;
-  const Child::Answer answer = child->receive(line, limits.seconds);
-  if (answer == Child::Answer::kLine) return from_line(line);
-  const bool hung = answer == Child::Answer::kTimeout;
+  const Worker::Answer answer = child->receive(line, limits.seconds);
+  if (answer == Worker::Answer::kLine) return from_line(line);
+  const bool hung = answer == Worker::Answer::kTimeout;
   const int status = child->end(hung);
   child.reset();
   if (hung) {
@@ -150,7 +64,7 @@ std::vector<Outcome> run_cases(const std::vector<Case>& cases, Mode mode, const 
   std::atomic<size_t> next{0};
   std::mutex one_at_a_time;
   const auto work = [&] {
-    std::optional<Child> child;
+    std::optional<Worker> child;
     for (size_t i = next++; i < cases.size(); i = next++) {
       outcomes[i] = run_in(child, cases[i], mode, limits);
       const std::lock_guard lock(one_at_a_time);
