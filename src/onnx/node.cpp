@@ -56,7 +56,8 @@ int64_t NodeConvert::int_or(const std::string& attribute, int64_t otherwise) con
 
 double NodeConvert::float_or(const std::string& attribute, double otherwise) const {
   const auto* a = find(attribute, AttributeProto::FLOAT);
-  return a ? static_cast<double>(a->f()) : otherwise;
+  // What the standard states for an absent attribute is a float too, also beside tensors of doubles.
+  return static_cast<double>(a ? a->f() : static_cast<float>(otherwise));
 }
 
 std::string NodeConvert::string_or(const std::string& attribute,

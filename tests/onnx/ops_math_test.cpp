@@ -135,8 +135,11 @@ INSTANTIATE_TEST_SUITE_P(
         UnaryCase{"ThresholdedRelu", [](double x) { return x > 1 ? x : 0; }, -2, 2},
         UnaryCase{"HardSigmoid",
                   [](double x) { return std::min(std::max(0.2 * x + 0.5, 0.0), 1.0); }, -4, 4},
-        UnaryCase{"HardSwish",
-                  [](double x) { return x * std::min(std::max(x / 6 + 0.5, 0.0), 1.0); }, -4, 4},
+        // By HardSigmoid, whose attribute alpha is a float.
+        UnaryCase{
+            "HardSwish",
+            [](double x) { return x * std::min(std::max(x * double{1.0F / 6} + 0.5, 0.0), 1.0); },
+            -4, 4},
         UnaryCase{"Mish", [](double x) { return x * std::tanh(softplus(x)); }, -4, 4},
         UnaryCase{"Gelu", [](double x) { return x * 0.5 * (1 + std::erf(x / std::sqrt(2))); }, -4,
                   4},

@@ -95,9 +95,12 @@ std::vector<ValueId> convert_hard_sigmoid(Convert& c) {
       c, [&](const Expr& x) { return between(x * number(x, alpha) + number(x, beta), 0, 1); });
 }
 
+// The standard defines HardSwish by HardSigmoid, whose attribute is a float.
+constexpr double kSixth = 1.0F / 6;
+
 std::vector<ValueId> convert_hard_swish(Convert& c) {
   return activation(
-      c, [](const Expr& x) { return x * between(x * number(x, 1.0 / 6) + number(x, 0.5), 0, 1); });
+      c, [](const Expr& x) { return x * between(x * number(x, kSixth) + number(x, 0.5), 0, 1); });
 }
 
 // log(1 + exp(x)) without overflow.

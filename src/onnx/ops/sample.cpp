@@ -51,6 +51,15 @@ struct Side {
     const Expr even = ir::eq(floor_of(half), half);
     return ir::select(even, rest, number(x, span) - rest) + number(x, low);
   }
+  // Where the image is read for x. A border takes only what lies beyond the outermost elements: up to half a step
+  // outside of their middles, interpolation goes on with x as it is.
+  Expr sampled(const Expr& x) const {
+    if (border == Border::kZeros) return x;
+    if (border == Border::kReflect || align_corners) return settled(x);
+    const auto n = static_cast<double>(extent);
+    const Expr within = ir::logical_and(ir::le(number(x, -0.5), x), ir::le(x, number(x, n - 0.5)));
+    return ir::select(within, x, settled(x));
+  }
   Expr inside(const Expr& x) const {
     return ir::logical_and(ir::le(number(x, 0), x),
                            ir::le(x, number(x, static_cast<double>(extent - 1))));
@@ -138,8 +147,7 @@ std::vector<ValueId> convert_grid_sample(Convert& c) {
     const auto positions = [&](const std::string& name, const Side& side, int64_t which) {
       return b.compute(name, {grid[0], grid[1], grid[2]}, [&](Axes a) {
         const Expr g = ir::cast(wide(in[1].dtype()), ir::load(in[1], {a[0], a[1], a[2], which}));
-        const Expr at = side.position(g);
-        return side.border == Border::kZeros ? at : side.settled(at);
+        return side.sampled(side.position(g));
       });
     };
     const Side vertical{image[2], border, corners}, horizontal{image[3], border, corners};
