@@ -45,6 +45,8 @@ struct CompileOptions {
   std::string emit = "so,h";  // of so, a, h, o, ll, asm
   int threads = 0;            // to compile with; 0: one per core
   std::function<void(const std::string& phase, size_t done, size_t total)> progress;
+  // A sentence for each schedule of the lock file that cannot be used; its task gets the default.
+  std::function<void(const std::string&)> warn;
 };
 
 // Everything in the model that cannot be compiled, one sentence each; empty: compile will work.

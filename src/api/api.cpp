@@ -60,6 +60,7 @@ std::vector<std::string> compile(const std::string& model, const std::string& fo
     how.frozen = options.frozen;
     how.threads = options.threads;
     how.progress = options.progress;
+    how.warn = options.warn;
     if (!options.lock.empty()) compile::use_lock(how, options.lock);
     onnx::Imported imported = onnx::import_file(model, import_options(options));
     const std::string name =

@@ -25,6 +25,8 @@ struct Schedule {
 };
 // By Kernel::task, as a lock file holds them.
 using Schedules = std::map<std::string, Schedule>;
+// By Kernel::task: why what a file has for the task could not become a Schedule.
+using Refusals = std::map<std::string, std::string>;
 
 // Names of calls (graph::Call), pointwise convolutions that are computed with the depthwise one in front of them:
 // graph::PartitionOptions::pairs.
@@ -36,16 +38,21 @@ struct Options {
   bool fuse = true;      // false: a kernel per node
   bool schedule =
       true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
-  Schedules schedules;     // used where they have the task; templates otherwise
+  // Used where they have the task and may serve it (task::serve); templates otherwise.
+  Schedules schedules;
+  Refusals refused;        // what lacks in them: told if the model has the task
   Pairs pairs;             // decided before, as a lock file holds them; "*": all that can
   Layouts layouts;         // likewise
   Offers offers;           // measured: layouts are chosen among these instead
   bool row_major = false;  // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h
-  bool frozen = false;  // a task that `schedules` does not have is an error: MissingSchedule
-  int threads = 0;      // for compiling; 0: one per core
+  // A task that `schedules` does not have, or has a schedule for that cannot be used, is an error: MissingSchedule.
+  bool frozen = false;
+  int threads = 0;  // for compiling; 0: one per core
   // What happens, for progress displays: phase, done, total.
   std::function<void(const std::string& phase, size_t done, size_t total)> progress;
+  // A sentence for each schedule that was given but is not used, with the name of its task.
+  std::function<void(const std::string&)> warn;
 };
 
 // --frozen needed a schedule that is not there.

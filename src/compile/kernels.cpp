@@ -11,7 +11,7 @@
 #include "lower/lower.h"
 #include "schedule/trace.h"
 #include "support/parallel.h"
-#include "task/task.h"
+#include "task/serve.h"
 #include "te/text.h"
 #include "templates/template.h"
 
@@ -25,6 +25,8 @@ struct Decision {
   std::string origin;
   std::optional<KernelError> error;
   std::vector<schedule::Algorithm> without;  // that were found to be too inaccurate
+  std::optional<task::Program> program;      // of a schedule that was given
+  std::string refused;                       // why one that was given is not, in a sentence
 };
 
 class Maker {
@@ -40,7 +42,7 @@ class Maker {
     const schedule::State initial(c.dag, target_);
     Decision d;
     d.without = std::move(without);
-    if (given(initial, c, task.key, d)) return d;
+    if (given(initial, task, d)) return d;
     if (!options_.schedule) {
       d.origin = "definition";
       d.error = errors_.of(initial, {});
@@ -50,7 +52,7 @@ class Maker {
     return d;
   }
 
-  Scheduled make(const PlannedCall& c, const task::Task& task, const Decision& d) const {
+  Scheduled make(const PlannedCall& c, const task::Task& task, Decision d) const {
     const schedule::State initial(c.dag, target_);
     Scheduled s;
     s.kernel.task = task.key;
@@ -65,39 +67,59 @@ class Maker {
       s.kernel.direct_error = d.error->error.direct;
     }
     s.kernel.trace = schedule::to_text(d.trace, initial);
-    const auto state = schedule::replay(initial, d.trace);
-    TENON_CHECK(bool(state)) << "a chosen schedule was refused: "
-                             << schedule::render_illegal(initial, state.illegal());
-    auto f = lower::lower(*state);
-    TENON_CHECK(bool(f)) << "a chosen schedule does not lower: "
-                         << schedule::render_illegal(*state, f.illegal());
-    s.kernel.function = std::move(f.value());
+    if (!d.program) {
+      task::Served served = task::serve(task, d.trace);
+      TENON_CHECK(bool(served)) << "a chosen schedule is refused: " << served.why;
+      d.program = std::move(served.program);
+    }
+    s.kernel.function = lower::lower(d.program->state, d.program->bounds);
     s.kernel.function.in_place = c.in_place;
-    s.edges = edges_of(*state);
+    s.edges = edges_of(d.program->state);
     return s;
   }
 
  private:
-  // A schedule that was given for the task, unless it rounds worse than is allowed.
-  bool given(const schedule::State& initial, const PlannedCall& c, const std::string& task,
-             Decision& d) const {
-    const auto it = options_.schedules.find(task);
-    if (it != options_.schedules.end()) {
-      d.origin = it->second.origin;
-      d.trace = schedule::parse_trace(it->second.trace, initial, "lock file, task " + task);
-      d.error = errors_.of(initial, d.trace);
-      if (allowed(d)) return true;
+  // A schedule that was given for the task, unless it may not serve it or rounds worse than is allowed.
+  bool given(const schedule::State& initial, const task::Task& task, Decision& d) const {
+    if (const auto it = options_.refused.find(task.key); it != options_.refused.end()) {
+      d.refused = it->second;
     }
-    if (!options_.frozen) return false;
+    const auto it = options_.schedules.find(task.key);
     if (it != options_.schedules.end()) {
-      throw MissingSchedule(fmt::format("the schedule of task {} ({}) is less accurate than {}",
-                                        task, c.dag->name, to_string(options_.accuracy)),
-                            fmt::format("its algorithm is {}", d.error->algorithm));
+      task::Served served = task::serve_text(task, it->second.trace);
+      if (!served) d.refused = "its schedule is refused: " + served.why;
+      if (served && take(initial, *std::move(served.program), d)) {
+        d.origin = it->second.origin;
+        return true;
+      }
     }
-    throw MissingSchedule(fmt::format("no schedule for task {} ({})", task, c.dag->name),
-                          options_.schedules.empty()
-                              ? "neither a lock file nor records were given"
-                              : "those given are of another model, target or version");
+    if (options_.frozen) throw missing(task, d);
+    return false;
+  }
+
+  // False: it rounds worse than is allowed.
+  bool take(const schedule::State& initial, task::Program program, Decision& d) const {
+    d.trace = program.trace;
+    d.error = errors_.of(initial, d.trace);
+    if (allowed(d)) d.program = std::move(program);
+    return d.program.has_value();
+  }
+
+  MissingSchedule missing(const task::Task& task, const Decision& d) const {
+    const std::string name = fmt::format("task {} ({})", task.key, task.dag->name);
+    if (!d.refused.empty()) {
+      return MissingSchedule(fmt::format("{}: {}", name, d.refused),
+                             "without --frozen it gets its default schedule");
+    }
+    if (options_.schedules.contains(task.key)) {
+      return MissingSchedule(fmt::format("the schedule of {} is less accurate than {}", name,
+                                         to_string(options_.accuracy)),
+                             fmt::format("its algorithm is {}", d.error->algorithm));
+    }
+    return MissingSchedule("no schedule for " + name,
+                           options_.schedules.empty()
+                               ? "neither a lock file nor records were given"
+                               : "those given are of another model, target or version");
   }
 
   // By the templates: the fastest algorithm, or the next one while its error is too large.
@@ -128,7 +150,6 @@ class Maker {
     const te::ComputeDag& dag = s.dag();
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
       const schedule::Stage& st = s.stage(static_cast<schedule::StageId>(i));
-      TENON_CHECK(st.stored_in < 0) << "store_at of " << dag.inputs[i].tensor.name();
       edges.emplace(dag.inputs[i].tensor.name(), Stored{st.layout, st.transform});
     }
     return edges;
@@ -160,6 +181,15 @@ int largest_error(const std::vector<Decision>& decisions, const std::vector<int3
   return it == sums.end() || *it == 0 ? -1 : static_cast<int>(it - sums.begin());
 }
 
+void tell_refused(const std::vector<task::Task>& tasks, const std::vector<Decision>& decisions,
+                  const Options& options) {
+  for (size_t i = 0; options.warn && i < tasks.size(); ++i) {
+    if (decisions[i].refused.empty()) continue;
+    options.warn(
+        fmt::format("task {} ({}): {}", tasks[i].key, tasks[i].dag->name, decisions[i].refused));
+  }
+}
+
 }  // namespace
 
 KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
@@ -180,6 +210,7 @@ KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
   std::vector<Decision> decisions(distinct.size());
   for_each_parallel(distinct.size(), options.threads,
                     [&](size_t i) { decisions[i] = maker.decide(*distinct[i], tasks[i]); });
+  tell_refused(tasks, decisions, options);
   while (!options.frozen &&
          network_error(decisions, set.of_call) > most_in_network(options.accuracy)) {
     const int worst = largest_error(decisions, set.of_call);
@@ -194,7 +225,7 @@ KernelSet make_kernels(const LayoutPlan& plan, const Options& options) {
   std::atomic<size_t> done{0};
   std::mutex lock;
   for_each_parallel(distinct.size(), options.threads, [&](size_t i) {
-    set.kernels[i] = maker.make(*distinct[i], tasks[i], decisions[i]);
+    set.kernels[i] = maker.make(*distinct[i], tasks[i], std::move(decisions[i]));
     set.kernels[i].kernel.name = fmt::format("k{}_{}", i, identifier(distinct[i]->dag->name));
     set.kernels[i].kernel.function.name = set.kernels[i].kernel.name;
     if (!options.progress) return;

@@ -38,8 +38,19 @@ class Planner {
       if (it == chosen.end()) continue;
       out[i] = task::parse_edges(it->second, *p_.tasks[static_cast<size_t>(c.task)].dag);
       check_views(c, out[i]);
+      check_stored(c, out[i]);
     }
     return out;
+  }
+
+  // Some program can store them so.
+  void check_stored(const Call& c, const Edges& edges) const {
+    const auto& dag = p_.tasks[static_cast<size_t>(c.task)].dag;
+    const auto any = std::make_shared<const target::Target>();  // replay asks nothing of it
+    const std::string why = task::why_not_stored(task::make_task(dag, edges, any));
+    if (why.empty()) return;
+    throw UserError("the layouts chosen for " + c.name + " do not fit: " + why,
+                    "they were changed, or made for another model or by another version");
   }
 
   void check_views(const Call& c, const Edges& edges) const {
@@ -130,9 +141,17 @@ class Planner {
     for (const ValueId v : c.outputs) make_plain(v);
   }
 
+  // What is stored in several places is read from one of them, which the first write would change.
+  static bool stored_once(const Layout& l) {
+    return std::none_of(l.steps().begin(), l.steps().end(), [](const layout::LayoutStep& s) {
+      return s.op == layout::LayoutOp::kUnfold;
+    });
+  }
+
   // The first input that an element-wise call reads exactly where it writes.
   static int32_t shareable(const PlannedCall& c) {
     const te::Tensor& out = c.dag->outputs[0];
+    if (!stored_once(c.edges.at(out.name()))) return -1;
     for (size_t i = 0; i < c.inputs.size(); ++i) {
       const te::Tensor& in = c.dag->inputs[i].tensor;
       if (c.inputs[i] < 0 || in.shape() != out.shape() || in.dtype().bytes() != out.dtype().bytes())

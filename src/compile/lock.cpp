@@ -20,6 +20,21 @@ fs::path lock_file_of(const fs::path& path) {
   throw UserError(path.string(), 0, 0, "there is no lock file in this folder");
 }
 
+void read_task(const nlohmann::json& entry, const std::string& file, Lock& lock) {
+  std::string task;
+  try {
+    task = entry.at("task").get<std::string>();
+    lock.schedules[task] = {entry.at("trace").get<std::string>(),
+                            entry.at("origin").get<std::string>()};
+  } catch (const nlohmann::json::exception& e) {
+    if (task.empty()) {
+      lock.nameless.push_back(file + ": a task has no name that can be read: " + e.what());
+    } else {
+      lock.refused[task] = "its entry is damaged: " + std::string(e.what());
+    }
+  }
+}
+
 }  // namespace
 
 Lock read_lock(const std::string& path) {
@@ -31,10 +46,7 @@ Lock read_lock(const std::string& path) {
       throw UserError(file, 0, 0,
                       std::string("this is no lock file of schema ") + artifact::kLockSchema);
     }
-    for (const auto& task : lock.at("tasks")) {
-      read.schedules[task.at("task").get<std::string>()] = {task.at("trace").get<std::string>(),
-                                                            task.at("origin").get<std::string>()};
-    }
+    for (const auto& entry : lock.at("tasks")) read_task(entry, file, read);
     // Not there in files of earlier versions.
     if (lock.contains("layouts")) read.layouts = lock.at("layouts").get<Layouts>();
     if (lock.contains("pairs")) read.pairs = lock.at("pairs").get<Pairs>();
@@ -47,8 +59,11 @@ Lock read_lock(const std::string& path) {
 void use_lock(Options& options, const std::string& path) {
   Lock lock = read_lock(path);
   options.schedules = std::move(lock.schedules);
+  options.refused = std::move(lock.refused);
   options.pairs = std::move(lock.pairs);
   options.layouts = std::move(lock.layouts);
+  if (!options.warn) return;
+  for (const std::string& damaged : lock.nameless) options.warn(damaged);
 }
 
 }  // namespace tenon::compile

@@ -2,7 +2,6 @@
 #include "lower/lower.h"
 
 #include "lower/emit.h"
-#include "schedule/bounds.h"
 #include "schedule/program.h"
 
 namespace tenon::lower {
@@ -55,7 +54,12 @@ Result<ir::Function> lower(const schedule::State& s, const RunOptions& options) 
   const auto bounds = schedule::infer_bounds(s);
   if (!bounds) return bounds.illegal();
   TENON_TRY(schedule::check_program(s, *bounds));
-  return run_passes(emit_loops(s, *bounds), pipeline(), {&s.target()}, options);
+  return lower(s, *bounds, options);
+}
+
+ir::Function lower(const schedule::State& s, const schedule::Bounds& bounds,
+                   const RunOptions& options) {
+  return run_passes(emit_loops(s, bounds), pipeline(), {&s.target()}, options);
 }
 
 std::vector<ir::Array> pack_inputs(const schedule::State& s, const std::vector<ir::Array>& inputs) {

@@ -9,11 +9,15 @@
 
 #include "ir/interp.h"
 #include "lower/pass.h"
+#include "schedule/bounds.h"
 #include "schedule/state.h"
 
 namespace tenon::lower {
 
 Result<ir::Function> lower(const schedule::State& s, const RunOptions& options = {});
+// The same of a program that was found to fit (schedule::check_program), with its bounds: nothing is left to refuse.
+ir::Function lower(const schedule::State& s, const schedule::Bounds& bounds,
+                   const RunOptions& options = {});
 
 // Logical inputs, one per input of the dag, as the parameters that the function takes: re-laid, padded with zeros,
 // guests of store_at inside their hosts.

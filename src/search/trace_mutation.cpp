@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "schedule/bounds.h"
-#include "schedule/program.h"
 #include "search/annotation.h"
 #include "search/factors.h"
+#include "task/serve.h"
 
 namespace tenon::search {
 namespace {
@@ -80,10 +79,8 @@ Result<Candidate> replay_quickly(const task::Task& t, schedule::Trace trace, sch
     TENON_TRY(schedule::check_quickly(trace[i], state));
     schedule::apply(trace[i], state);
   }
-  if (!task::keeps_edges(t, state)) return Illegal{.code = IllegalCode::kBadLayout};
-  auto bounds = schedule::infer_bounds(state, -1, schedule::BoundsFor::kSearch);
+  auto bounds = task::check_serves(t, state, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
-  TENON_TRY(schedule::check_program(state, *bounds));
   const uint64_t hash = schedule::hash(trace);
   return Candidate{std::move(trace), std::move(state), -1, hash,
                    std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};

@@ -125,20 +125,36 @@ Task make_task(std::shared_ptr<const te::ComputeDag> dag,
   return t;
 }
 
-schedule::Trace edge_steps(const Task& t) {
+namespace {
+
+// Empty, or why a step is refused.
+std::string add_edge_steps(const Task& t, schedule::Trace& trace) {
   schedule::State s(t.dag, t.target);
-  schedule::Trace trace;
   for (const auto& [name, l] : t.edges) {
     const schedule::StageId stage = s.find(name);
     TENON_CHECK(stage >= 0) << name << " is no stage of the task";
     for (const layout::LayoutStep& step : l.steps()) {
       trace.push_back(layout_step(schedule::StageRef{stage}, step, s));
       auto next = schedule::replay(s, {trace.back()});
-      TENON_CHECK(bool(next)) << schedule::render_illegal(s, next.illegal());
+      if (!next) return schedule::render_illegal(s, next.illegal());
       s = std::move(next.value());
     }
   }
+  return "";
+}
+
+}  // namespace
+
+schedule::Trace edge_steps(const Task& t) {
+  schedule::Trace trace;
+  const std::string why = add_edge_steps(t, trace);
+  TENON_CHECK(why.empty()) << why;
   return trace;
+}
+
+std::string why_not_stored(const Task& t) {
+  schedule::Trace trace;
+  return add_edge_steps(t, trace);
 }
 
 schedule::State start(const Task& t) {
@@ -148,12 +164,12 @@ schedule::State start(const Task& t) {
   return std::move(s.value());
 }
 
-bool keeps_edges(const Task& t, const schedule::State& s) {
+std::string changed_edge(const Task& t, const schedule::State& s) {
   for (const auto& [name, l] : t.edges) {
     const schedule::StageId stage = s.find(name);
-    if (stage < 0 || !layout::same_storage(s.stage(stage).layout, l)) return false;
+    if (stage < 0 || !layout::same_storage(s.stage(stage).layout, l)) return name;
   }
-  return true;
+  return "";
 }
 
 }  // namespace tenon::task

@@ -36,9 +36,14 @@ std::map<std::string, layout::Layout> parse_edges(const std::string& text,
 
 // The layout steps that store the edges as asked: what every trace made for the task begins with.
 schedule::Trace edge_steps(const Task& t);
+// Why there are no such steps; empty: there are. Only edges that somebody wrote down need to be asked about.
+std::string why_not_stored(const Task& t);
 // The state after them.
 schedule::State start(const Task& t);
-// The trace's program stores every edge as asked (layout::same_storage).
-bool keeps_edges(const Task& t, const schedule::State& s);
+// The first edge that the trace's program stores otherwise than asked (layout::same_storage); empty: none.
+std::string changed_edge(const Task& t, const schedule::State& s);
+inline bool keeps_edges(const Task& t, const schedule::State& s) {
+  return changed_edge(t, s).empty();
+}
 
 }  // namespace tenon::task
