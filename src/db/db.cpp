@@ -60,18 +60,17 @@ task::Outcome read_outcome(const std::string& text) {
   return task::parse_outcome(text).value_or(task::Outcome::kRefused);
 }
 
-std::vector<double> read_seconds(const std::string& text, const std::string& task) {
+// Nothing: these are no times.
+std::optional<std::vector<double>> read_seconds(const std::string& text) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  try {
-    std::vector<double> seconds;
-    for (const auto& s : nlohmann::json::parse(text)) {
-      seconds.push_back(s.is_null() ? kInfinity : s.get<double>());
-    }
-    return seconds;
-  } catch (const nlohmann::json::exception&) {
-    throw UserError(fmt::format("database: a measurement of task {} is damaged: its times are '{}'",
-                                task, text));
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array()) return std::nullopt;
+  std::vector<double> seconds;
+  for (const auto& s : list) {
+    if (!s.is_null() && !s.is_number()) return std::nullopt;
+    seconds.push_back(s.is_null() ? kInfinity : s.get<double>());
   }
+  return seconds;
 }
 
 // What a compiler or a crashed program said may be cut in the middle of a letter.
@@ -110,6 +109,10 @@ void bind_measurement(Row& s, const task::Measurement& m) {
 constexpr const char* kInsert =
     "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
+// It ran, and took a time that can be.
+constexpr const char* kRan =
+    "outcome = 'ok' AND typeof(median_s) = 'real' AND median_s > 0 AND median_s < 9e999";
+
 // Which rows prune takes; a filter's conditions stand in the middle.
 std::string prunable_rows(const Filter& f) {
   return fmt::format(
@@ -118,12 +121,12 @@ std::string prunable_rows(const Filter& f) {
       "place,"
       " row_number() OVER (PARTITION BY task, target, protocol, verified"
       "  ORDER BY bad, median_s, id) AS place_of_verified"
-      " FROM (SELECT *, outcome <> 'ok' OR (task, trace) IN"
+      " FROM (SELECT *, NOT ({}) OR (task, trace) IN"
       "  (SELECT task, trace FROM measurement WHERE outcome = 'wrong') AS bad"
       "  FROM measurement{}))"
       " WHERE outcome <> 'wrong' AND"
       " (bad OR (place > ? AND NOT (verified = 1 AND place_of_verified = 1)))",
-      where(f));
+      kRan, where(f));
 }
 
 task::Measurement read_row(const Statement& s) {
@@ -133,7 +136,8 @@ task::Measurement read_row(const Statement& s) {
   m.protocol = s.text(2);
   m.trace = s.text(3);
   m.outcome = read_outcome(s.text(4));
-  m.seconds = read_seconds(s.text(5), m.task);
+  auto seconds = read_seconds(s.text(5));
+  if (seconds) m.seconds = *seconds;
   m.best_s = s.real(6);
   m.median_s = s.real(7);
   m.low_s = s.real(8);
@@ -147,12 +151,18 @@ task::Measurement read_row(const Statement& s) {
   m.run = s.text(16);
   m.time = s.integer(17);
   m.handoff_ns = s.real(18);
+  if (!seconds) {
+    m.outcome = task::Outcome::kRefused;
+    m.verified = false;
+    m.error = std::string(task::kDamaged) + ": its times cannot be read";
+  }
   return m;
 }
 
 class SqliteDatabase : public Database {
  public:
-  SqliteDatabase(const std::string& path, Connection::Mode mode) : c_(path, mode) {
+  SqliteDatabase(const std::string& path, Connection::Mode mode, WhileBusy while_busy)
+      : c_(path, mode, std::move(while_busy)) {
     if (mode == Connection::Mode::kReadWrite) {
       c_.run("PRAGMA journal_mode = WAL");
       c_.run("PRAGMA synchronous = FULL");  // a committed row survives a power cut
@@ -165,6 +175,11 @@ class SqliteDatabase : public Database {
     Statement s(c_, "INSERT OR IGNORE INTO task VALUES (?, ?, ?, ?, ?)");
     s.bind(t.key).bind(t.te).bind(t.edges).bind(t.label).bind(t.flops);
     s.step();
+  }
+
+  std::unique_ptr<RunClaim> claim_runs(const std::string& command,
+                                       const std::string& model) const override {
+    return std::make_unique<RunClaim>(c_.path(), command, model);
   }
 
   std::string begin_run(const std::string& command, const std::string& model) override {
@@ -235,16 +250,18 @@ class SqliteDatabase : public Database {
 
   // A trace that was ever found wrong is out, however fast it was another time.
   std::optional<task::Measurement> best(const Filter& f, bool verified_only) const override {
-    const std::string more = std::string("outcome = 'ok'") +
-                             (verified_only ? " AND verified = 1" : "") +
+    const std::string more = std::string(kRan) + (verified_only ? " AND verified = 1" : "") +
                              " AND NOT EXISTS (SELECT 1 FROM measurement w WHERE w.task = m.task "
                              "AND w.trace = m.trace AND"
                              " w.outcome = 'wrong')";
-    Statement s(c_, fmt::format("SELECT {} FROM measurement m{} ORDER BY median_s, id LIMIT 1",
-                                columns(), where(f, more)));
+    Statement s(c_, fmt::format("SELECT {} FROM measurement m{} ORDER BY median_s, id", columns(),
+                                where(f, more)));
     bind_filter(s, f);
-    if (!s.step()) return std::nullopt;
-    return read_row(s);
+    while (s.step()) {
+      task::Measurement m = read_row(s);
+      if (m.outcome == task::Outcome::kOk) return m;
+    }
+    return std::nullopt;
   }
 
   std::vector<TaskRow> tasks() const override {
@@ -396,12 +413,13 @@ class SqliteDatabase : public Database {
 
 }  // namespace
 
-std::unique_ptr<Database> Database::open(const std::string& path) {
-  return std::make_unique<SqliteDatabase>(path, Connection::Mode::kReadWrite);
+std::unique_ptr<Database> Database::open(const std::string& path, WhileBusy while_busy) {
+  return std::make_unique<SqliteDatabase>(path, Connection::Mode::kReadWrite,
+                                          std::move(while_busy));
 }
 
-std::unique_ptr<Database> Database::open_read_only(const std::string& path) {
-  return std::make_unique<SqliteDatabase>(path, Connection::Mode::kReadOnly);
+std::unique_ptr<Database> Database::open_read_only(const std::string& path, WhileBusy while_busy) {
+  return std::make_unique<SqliteDatabase>(path, Connection::Mode::kReadOnly, std::move(while_busy));
 }
 
 }  // namespace tenon::db

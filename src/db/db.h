@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "db/busy.h"
+#include "db/claim.h"
 #include "task/record.h"
 
 namespace tenon::db {
@@ -58,12 +60,17 @@ struct Group {
 
 class Database {
  public:
-  // Creates the file, or opens it and migrates an older schema. Throws UserError: read-only, corrupt, newer schema, no room.
-  static std::unique_ptr<Database> open(const std::string& path);
-  static std::unique_ptr<Database> open_read_only(const std::string& path);
+  // Creates the file, or opens it and migrates an older schema. Throws UserError: read-only, corrupt, newer schema, no room;
+  // Busy once `while_busy` gives up.
+  static std::unique_ptr<Database> open(const std::string& path, WhileBusy while_busy = {});
+  static std::unique_ptr<Database> open_read_only(const std::string& path,
+                                                  WhileBusy while_busy = {});
   virtual ~Database() = default;
 
   virtual void add_task(const TaskRow& t) = 0;  // again: nothing
+  // The runs of this command are the caller's while the claim lives. Throws UserError while another has it.
+  virtual std::unique_ptr<RunClaim> claim_runs(const std::string& command,
+                                               const std::string& model) const = 0;
   virtual std::string begin_run(const std::string& command, const std::string& model) = 0;
   virtual void end_run(const std::string& id) = 0;
   // The newest run that this command began and that was cut off: rerun is resume.
@@ -76,7 +83,8 @@ class Database {
   // a part more often than it is there is added as often as it lacks.
   virtual Added add(const std::vector<Records>& parts) = 0;
 
-  virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;  // oldest first
+  // Oldest first. A row whose list of times cannot be read is kRefused, whatever it says, with task::kDamaged.
+  virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;
   // The fastest that is verified (or any, when asked).
   virtual std::optional<task::Measurement> best(const Filter& f, bool verified_only) const = 0;
   virtual std::vector<TaskRow> tasks() const = 0;

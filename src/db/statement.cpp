@@ -2,6 +2,7 @@
 #include "db/statement.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <filesystem>
@@ -13,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kBusyTimeoutMs = 10'000;
+constexpr double kPatienceS = 10;
+constexpr useconds_t kBetweenTriesUs = 50'000;
 
 std::string hint_for(int code) {
   switch (code & 0xff) {
@@ -25,7 +27,7 @@ std::string hint_for(int code) {
     case SQLITE_NOTADB:
       return "move the file away, or restore it from an export (tenon db export)";
     case SQLITE_BUSY:
-      return "another process has been writing for too long";
+      return "another process is writing to it";
     case SQLITE_CANTOPEN:
       return "the file or its folder is not there, or may not be used";
     default:
@@ -59,14 +61,24 @@ std::string immutable_uri(const std::string& path) {
 
 }  // namespace
 
-Connection::Connection(const std::string& path, Mode mode) : path_(path) {
+Connection::Connection(const std::string& path, Mode mode, WhileBusy while_busy)
+    : path_(path), while_busy_(std::move(while_busy)) {
+  if (!while_busy_) while_busy_ = [](double waited_s) { return waited_s < kPatienceS; };
   check_place(path, mode);
   if (mode == Mode::kReadOnly) {
     open_read_only();
   } else if (const int code = open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) {
     fail(code);
   }
-  sqlite3_busy_timeout(handle_.get(), kBusyTimeoutMs);
+}
+
+int Connection::on_busy(void* connection, int calls) {
+  auto& c = *static_cast<Connection*>(connection);
+  const auto now = std::chrono::steady_clock::now();
+  if (calls == 0) c.busy_since_ = now;
+  if (!c.while_busy_(std::chrono::duration<double>(now - c.busy_since_).count())) return 0;
+  usleep(kBetweenTriesUs);
+  return 1;
 }
 
 int Connection::open(const std::string& name, int flags) {
@@ -74,6 +86,7 @@ int Connection::open(const std::string& name, int flags) {
   const int code = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   handle_.reset(raw);
   if (raw != nullptr) sqlite3_extended_result_codes(raw, 1);
+  if (raw != nullptr) sqlite3_busy_handler(raw, on_busy, this);
   return code;
 }
 
@@ -98,7 +111,9 @@ void Connection::open_read_only() {
 
 void Connection::fail(int code) const {
   const char* message = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
-  throw UserError(path_, 0, 0, std::string("database: ") + message, hint_for(code));
+  const std::string text = std::string("database: ") + message;
+  if ((code & 0xff) == SQLITE_BUSY) throw Busy(path_, 0, 0, text, hint_for(code));
+  throw UserError(path_, 0, 0, text, hint_for(code));
 }
 
 void Connection::run(const char* sql) const {

@@ -4,9 +4,12 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
+
+#include "db/busy.h"
 
 namespace tenon::db {
 
@@ -18,7 +21,9 @@ class Connection {
  public:
   // kReadOnly leaves no files behind and works in folders that cannot be written to.
   enum class Mode : uint8_t { kReadWrite, kReadOnly };
-  Connection(const std::string& path, Mode mode);
+  Connection(const std::string& path, Mode mode, WhileBusy while_busy = {});
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
   sqlite3* get() const { return handle_.get(); }
   const std::string& path() const { return path_; }
   void run(const char* sql) const;  // statements without results
@@ -27,7 +32,10 @@ class Connection {
  private:
   int open(const std::string& name, int flags);
   void open_read_only();
+  static int on_busy(void* connection, int calls);
   std::string path_;
+  WhileBusy while_busy_;
+  std::chrono::steady_clock::time_point busy_since_;
   std::unique_ptr<sqlite3, CloseConnection> handle_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -15,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<const char*, 8> kOutcomes = {
+constexpr std::array<const char*, 9> kOutcomes = {
     "ok",        "refused",     "compile-error", "compile-timeout", "compile-memory",
-    "run-crash", "run-timeout", "wrong"};
+    "run-crash", "run-timeout", "wrong",         "undecided"};
 
 // A list where writing it again gives the same text, else the text: what comes back is what was there.
 Json trace_to_json(const std::string& trace) {
@@ -59,6 +60,10 @@ Protocol parse_protocol(const std::string& text) {
   p.cold = cache == "cold";
   if (to_string(p) != text) throw UserError("\"" + text + "\" is no protocol");
   return p;
+}
+
+bool has_time(const Measurement& m) {
+  return m.outcome == Outcome::kOk && std::isfinite(m.median_s) && m.median_s > 0;
 }
 
 std::string to_json(const Measurement& m) {

@@ -16,7 +16,8 @@ enum class Outcome : uint8_t {
   kCompileMemory,
   kRunCrash,
   kRunTimeout,
-  kWrong,  // ran, but its answer is not that of the reference
+  kWrong,      // ran, but its answer is not that of the reference
+  kUndecided,  // the machine failed, not the program: no room, no memory; never recorded
 };
 std::string to_string(Outcome o);  // "ok", "compile-timeout", ...
 std::optional<Outcome> parse_outcome(const std::string& text);
@@ -47,6 +48,11 @@ struct Measurement {
   std::string run;                // id of the run that made it
   int64_t time = 0;               // seconds since 1970
 };
+
+// It ran, and took a time that can be: what was changed to take none would be the best for ever.
+bool has_time(const Measurement& m);
+// What the error of a record begins with that was changed by others than tenon.
+inline constexpr const char* kDamaged = "damaged";
 
 // One JSON object per line, and back; unknown fields are kept out, missing ones are errors.
 std::string to_json(const Measurement& m);

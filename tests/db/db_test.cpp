@@ -85,6 +85,35 @@ TEST_F(Db, TheBestIsVerifiedAndNeverWrong) {
   EXPECT_FALSE(db->best({.task = "k", .target = "elsewhere", .protocol = "", .run = ""}, false));
 }
 
+// Rows that no tenon wrote: each is refused with its reason, and costs the others nothing.
+TEST_F(Db, TimesThatCannotBeAreNone) {
+  const auto db = Database::open(file());
+  for (int i = 0; i < 8; ++i) db->record({sample("k", 1e-3, "[" + std::to_string(i) + "]")});
+  const Connection c(file(), Connection::Mode::kReadWrite);
+  c.run("UPDATE measurement SET median_s = -1 WHERE trace = '[0]'");
+  c.run("UPDATE measurement SET median_s = 0 WHERE trace = '[1]'");
+  c.run("UPDATE measurement SET median_s = 'NaN' WHERE trace = '[2]'");
+  c.run("UPDATE measurement SET median_s = 9e999 WHERE trace = '[3]'");
+  c.run("UPDATE measurement SET seconds = 'garbage' WHERE trace = '[4]'");
+  c.run("UPDATE measurement SET seconds = '[[[' WHERE trace = '[5]'");
+  c.run("UPDATE measurement SET seconds = '[\"x\"]' WHERE trace = '[6]'");
+  const auto rows = db->measurements({});
+  ASSERT_EQ(rows.size(), 8u);
+  for (size_t i = 0; i < 7; ++i) EXPECT_FALSE(task::has_time(rows[i])) << rows[i].trace;
+  for (size_t i = 4; i < 7; ++i) {
+    EXPECT_EQ(rows[i].outcome, task::Outcome::kRefused) << rows[i].trace;
+    EXPECT_FALSE(rows[i].verified) << rows[i].trace;
+    EXPECT_EQ(rows[i].error.rfind("damaged", 0), 0u) << rows[i].error;
+  }
+  EXPECT_TRUE(task::has_time(rows[7]));
+  EXPECT_EQ(db->best({}, true)->trace, "[7]");
+  // Nor do they take the place of what is kept.
+  db->prune({}, 1);
+  const auto left = db->measurements({});
+  EXPECT_FALSE(left.empty());
+  for (const auto& m : left) EXPECT_TRUE(m.median_s > 0 && m.median_s < 1) << m.trace;
+}
+
 TEST_F(Db, PruningKeepsTheBestAndTheWrong) {
   const auto db = Database::open(file());
   std::vector<task::Measurement> all;

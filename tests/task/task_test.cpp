@@ -78,7 +78,7 @@ TEST(Record, ReadsBack) {
 }
 
 TEST(Record, OutcomesAndProtocolsReadBack) {
-  for (int i = 0; i <= static_cast<int>(Outcome::kWrong); ++i) {
+  for (int i = 0; i <= static_cast<int>(Outcome::kUndecided); ++i) {
     const auto o = static_cast<Outcome>(i);
     EXPECT_EQ(parse_outcome(to_string(o)), o);
   }
