@@ -177,8 +177,8 @@ int run(const Options& o, const char* self) {
   search.search();
   search.report();
   if (o.trace) fmt::print("{}\n", schedule::to_text(search.best(), initial));
-  const std::string wrong = device->verify(t, search.best());
-  if (!wrong.empty()) fmt::print("WRONG: {}\n", wrong);
+  const measure::Verdict verdict = device->verify(t, search.best());
+  if (!verdict.right()) fmt::print("NOT RIGHT: {}\n", verdict.why);
   if (!o.final) return 0;
   const std::vector<schedule::Trace> both{rule.trace, search.best()};
   const auto last = device->finals(t, both, 10);

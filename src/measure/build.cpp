@@ -5,16 +5,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
 #include <sstream>
+#include <stdexcept>
 
 #include "backend/backend.h"
 #include "backend/objects.h"
 #include "lower/lower.h"
 #include "support/check.h"
 #include "support/private_folder.h"
+#include "task/serve.h"
 #include "te/text.h"
 
 namespace tenon::measure {
@@ -41,9 +45,24 @@ target::Target target_from(const std::string& text) {
   return t;
 }
 
+// Nothing is wrong with the program: files of a moment cannot be written.
+class Unable : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream out(file, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) throw Unable(fmt::format("{} cannot be written: {}", file.string(), strerror(errno)));
+}
+
 std::string read_bytes(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (bytes.empty()) throw Unable(fmt::format("{} cannot be read back", file.string()));
+  return bytes;
 }
 
 // Kernels are hidden outside of the library that they are linked into; this is what a loader finds.
@@ -58,20 +77,36 @@ std::string entry_ir() {
       kHidden, kEntry);
 }
 
-// Objects as a shared library; libc and libm are found where it is loaded.
+class Removed {
+ public:
+  explicit Removed(std::filesystem::path file) : path(std::move(file)) {}
+  ~Removed() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+  const std::filesystem::path path;
+};
+
+// Objects as a shared library; libc and libm are found where it is loaded. The linker's own mistakes are InternalErrors;
+// what it says to users is about files.
 std::string link_library(const std::vector<backend::llvm_cpu::Member>& objects,
                          const std::filesystem::path& folder) {
   const std::string stem = std::to_string(getpid());
-  const auto from = folder / (stem + ".a");
-  const auto to = folder / (stem + ".so");
-  std::ofstream(from, std::ios::binary) << backend::llvm_cpu::make_archive(objects);
-  backend::llvm_cpu::link(
-      {.archive = from, .output = to, .soname = "candidate.so", .needed = {}, .open = true});
-  std::string bytes = read_bytes(to);
-  TENON_CHECK(!bytes.empty()) << "the linker wrote nothing to " << to.string();
-  std::filesystem::remove(from);
-  std::filesystem::remove(to);
-  return bytes;
+  const Removed from(folder / (stem + ".a"));
+  const Removed to(folder / (stem + ".so"));
+  write_bytes(from.path, backend::llvm_cpu::make_archive(objects));
+  try {
+    backend::llvm_cpu::link({.archive = from.path,
+                             .output = to.path,
+                             .soname = "candidate.so",
+                             .needed = {},
+                             .open = true});
+  } catch (const UserError& e) {
+    throw Unable(e.what());
+  }
+  return read_bytes(to.path);
 }
 
 // Inputs that are stored inside another have no parameter of their own.
@@ -99,7 +134,9 @@ class Builder {
     try {
       TENON_CHECK(request.size() == 6) << "a request of " << request.size() << " parts";
       take_task(request);
-      return build(schedule::trace_from_json(request[5]));
+      return build(task::serve_json(task_, request[5]));
+    } catch (const Unable& e) {
+      return {kUnable, e.what()};
     } catch (const std::exception& e) {
       return {kFailed, e.what()};
     }
@@ -123,18 +160,14 @@ class Builder {
     task_text_ = text;
   }
 
-  Message build(const schedule::Trace& trace) {
-    const schedule::State initial(task_.dag, task_.target);
-    const auto state = schedule::replay(initial, trace);
-    if (!state) return {kRefused, schedule::render_illegal(initial, state.illegal())};
-    if (!task::keeps_edges(task_, *state)) return {kRefused, "it stores an edge otherwise"};
-    auto f = lower::lower(*state);
-    if (!f) return {kRefused, schedule::render_illegal(*state, f.illegal())};
-    f.value().name = kHidden;
-    const auto object = compiler_->emit(*f, backend::llvm_cpu::Emit::kObject);
+  Message build(const task::Served& program) {
+    if (!program) return {kRefused, program.why};
+    ir::Function f = lower::lower(program->state, program->bounds);
+    f.name = kHidden;
+    const auto object = compiler_->emit(f, backend::llvm_cpu::Emit::kObject);
     Message m = {kBuilt, link_library({{"kernel.o", object.bytes}, {"entry.o", entry_}}, folder_),
                  std::to_string(object.workspace_bytes)};
-    for (const Param& p : params_of(*state, *f)) m.push_back(measure::to_text(p));
+    for (const Param& p : params_of(program->state, f)) m.push_back(measure::to_text(p));
     return m;
   }
 

@@ -17,6 +17,7 @@ Message build_request(const task::Task& t, const schedule::Trace& trace);
 inline constexpr const char* kBuilt = "built";
 inline constexpr const char* kRefused = "refused";
 inline constexpr const char* kFailed = "failed";
+inline constexpr const char* kUnable = "unable";  // the machine's fault: no room, no folder
 
 // A program asked for more memory than the limit: what tenon-build leaves with.
 inline constexpr int kOutOfMemory = 12;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <optional>
 
 #include "lower/lower.h"
 #include "measure/build.h"
@@ -81,6 +82,8 @@ struct Ran {
 };
 
 Outcome outcome_of_death(const Answer& a) {
+  // What a file does to those that write or map it when there is no room for it.
+  if (a.signal == SIGBUS || a.signal == SIGXFSZ) return Outcome::kUndecided;
   // Killed again and again by others: most likely by the kernel, for memory.
   const bool memory = a.signal == SIGKILL || a.said.find(kOutOfMemoryText) != std::string::npos;
   return memory ? Outcome::kCompileMemory : Outcome::kCompileError;
@@ -101,7 +104,10 @@ Built read_build(const Answer& a, double limit_s) {
   const Message& m = a.message;
   const bool built = m.size() >= 3 && m[0] == kBuilt;
   if (!built) {
-    b.outcome = m.size() == 2 && m[0] == kRefused ? Outcome::kRefused : Outcome::kCompileError;
+    const std::string kind = m.size() == 2 ? m[0] : "";
+    b.outcome = kind == kRefused  ? Outcome::kRefused
+                : kind == kUnable ? Outcome::kUndecided
+                                  : Outcome::kCompileError;
     b.error = m.size() == 2 ? one_line(m[1]) : "the compiler gave no answer that can be read";
     return b;
   }
@@ -130,7 +136,9 @@ Ran read_run(const Answer& a, double limit_s) {
     return r;
   }
   if (m[0] != "ok") {
-    r.outcome = m[0] == "wrong" ? Outcome::kWrong : Outcome::kRunCrash;
+    r.outcome = m[0] == "wrong"   ? Outcome::kWrong
+                : m[0] == kUnable ? Outcome::kUndecided
+                                  : Outcome::kRunCrash;
     r.error = one_line(m[1]);
     return r;
   }
@@ -178,27 +186,15 @@ class Device : public Measurer {
     return out;
   }
 
-  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
-    Built b = build(t, trace, options_.compile_limit_s);
-    if (b.outcome != Outcome::kOk) return b.error;
-    const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
-    TENON_CHECK(bool(state)) << "a trace that was built is refused";
-    std::shared_ptr<const std::vector<Case>> cases;
-    try {
-      cases = references_.cases(t);
-    } catch (const UserError& e) {
-      return one_line(e.what());  // what cannot be compared does not count as right
-    }
-    b.job.threads = options_.protocol.threads;
-    for (size_t i = 0; i < cases->size(); ++i) {
-      b.job.poison = i % 2 == 0 ? 0xff : 0x55;
-      std::vector<ir::Array> got;
-      const Ran r = run_once(*state, b.job, (*cases)[i].inputs, options_.run_limit_s, got);
-      if (r.outcome != Outcome::kOk) return r.error;
-      if (std::string why = differs(*t.dag, (*cases)[i], got, state->growth()); !why.empty())
-        return why;
-    }
-    return "";
+  Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
+    Verdict first = compare(t, trace);
+    if (!first.wrong()) return first;
+    // Wrong is for ever, and memory or a disk may fail for once: built anew in another process, it must be wrong again.
+    runner_->stop();
+    const Verdict second = compare(t, trace);
+    if (second.wrong()) return first;
+    return undecided(
+        fmt::format("wrong once ({}), then {}", first.why, second.right() ? "right" : second.why));
   }
 
   std::vector<task::Measurement> finals(const task::Task& t,
@@ -210,7 +206,7 @@ class Device : public Measurer {
     const auto start = Clock::now();
     constexpr int kLeastRounds = 3;
     for (int round = 0; round < kLeastRounds || since(start) < seconds; ++round) {
-      const std::vector<size_t> open = undecided(out, round < kLeastRounds);
+      const std::vector<size_t> open = still_open(out, round < kLeastRounds);
       if (round >= kLeastRounds && open.size() < 2) break;
       for (const size_t i : open) {
         if (round > 0 && since(start) >= seconds) break;
@@ -221,6 +217,37 @@ class Device : public Measurer {
   }
 
  private:
+  static Verdict undecided(std::string why) { return {Verdict::Kind::kUndecided, std::move(why)}; }
+
+  Verdict compare(const task::Task& t, const schedule::Trace& trace) {
+    Built b = build(t, trace, options_.compile_limit_s);
+    if (b.outcome != Outcome::kOk) return undecided(b.error);
+    const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+    TENON_CHECK(bool(state)) << "a trace that was built is refused";
+    std::shared_ptr<const std::vector<Case>> cases;
+    try {
+      cases = references_.cases(t);
+    } catch (const UserError& e) {
+      return undecided(one_line(e.what()));
+    }
+    b.job.threads = options_.protocol.threads;
+    for (size_t i = 0; i < cases->size(); ++i) {
+      b.job.poison = i % 2 == 0 ? 0xff : 0x55;
+      if (Verdict v = compare_case(*state, b.job, (*cases)[i]); !v.right()) return v;
+    }
+    return {};
+  }
+
+  // A program that ends its process or comes to no end has given no answer to compare.
+  Verdict compare_case(const schedule::State& s, const RunJob& job, const Case& c) {
+    std::vector<ir::Array> got;
+    const Ran r = run_once(s, job, c.inputs, options_.run_limit_s, got);
+    if (r.outcome == Outcome::kWrong) return {Verdict::Kind::kWrong, r.error};
+    if (r.outcome != Outcome::kOk) return undecided(r.error);
+    std::string why = differs(s.dag(), c, got, s.growth());
+    return why.empty() ? Verdict{} : Verdict{Verdict::Kind::kWrong, std::move(why)};
+  }
+
   std::vector<Built> build_all(const task::Task& t, std::span<const schedule::Trace> traces) {
     std::vector<Built> built(traces.size());
     for_each_parallel(traces.size(), static_cast<int>(builders_.size()),
@@ -279,6 +306,13 @@ class Device : public Measurer {
     return r;
   }
 
+  // What wrote outside of its memory must do so again, in another process, to be wrong for ever.
+  Ran wrong_again(Ran first, const Built& b, double best_s) {
+    const Ran second = run_timed(b, best_s, options_.min_run_s);
+    if (second.outcome == Outcome::kWrong) return first;
+    return {Outcome::kUndecided, "only once: " + first.error, {}};
+  }
+
   task::Measurement blank(const task::Task& t, const schedule::Trace& trace, const Built& b) const {
     task::Measurement m;
     m.task = t.key;
@@ -309,6 +343,7 @@ class Device : public Measurer {
     const double before_ns = cores_apart_ns();
     const auto start = Clock::now();
     Ran r = run_timed(b, best_s, options_.min_run_s);
+    if (r.outcome == Outcome::kWrong) r = wrong_again(std::move(r), b, best_s);
     m.run_s = since(start);
     describe_machine(m, before_ns);
     m.outcome = r.outcome;
@@ -319,7 +354,7 @@ class Device : public Measurer {
   }
 
   // Those that may still be the best; all that run, at first.
-  static std::vector<size_t> undecided(const std::vector<task::Measurement>& all, bool every) {
+  static std::vector<size_t> still_open(const std::vector<task::Measurement>& all, bool every) {
     double bound = 0;
     for (const auto& m : all) {
       if (m.outcome == Outcome::kOk && (bound == 0 || m.high_s < bound)) bound = m.high_s;
@@ -334,7 +369,8 @@ class Device : public Measurer {
   void add_round(task::Measurement& m, const Built& b) {
     const double before_ns = cores_apart_ns();
     const auto start = Clock::now();
-    const Ran r = run_timed(b, 0, std::max(kFinalRunS, options_.min_run_s));
+    Ran r = run_timed(b, 0, std::max(kFinalRunS, options_.min_run_s));
+    if (r.outcome == Outcome::kWrong) r = wrong_again(std::move(r), b, 0);
     m.run_s += since(start);
     describe_machine(m, before_ns);
     m.outcome = r.outcome;
@@ -355,10 +391,15 @@ class Device : public Measurer {
     std::vector<ir::Array> stored = lower::make_outputs(s);
     const std::vector<int64_t> at = offsets(job.params);
     TENON_CHECK(packed.size() + stored.size() == job.params.size());
-    const Mapping memory(runner_->memory(std::max<int64_t>(at.back(), 1)), at.back());
+    std::optional<Mapping> memory;
+    try {
+      memory.emplace(runner_->memory(std::max<int64_t>(at.back(), 1)), at.back());
+    } catch (const UserError& e) {
+      return {Outcome::kUndecided, e.what(), {}};
+    }
     for (size_t i = 0; i < packed.size(); ++i) {
       TENON_CHECK(packed[i].bytes() == job.params[i].bytes);
-      std::memcpy(memory.at(at[i]), packed[i].data(), static_cast<size_t>(packed[i].bytes()));
+      std::memcpy(memory->at(at[i]), packed[i].data(), static_cast<size_t>(packed[i].bytes()));
     }
     job.check = true;
     job.limit_s = limit_s + 4 * bytes_of(job) / kCopiedBytesPerS;
@@ -369,7 +410,7 @@ class Device : public Measurer {
     }
     for (size_t i = 0; i < stored.size(); ++i) {
       TENON_CHECK(stored[i].bytes() == job.params[packed.size() + i].bytes);
-      std::memcpy(stored[i].data(), memory.at(at[packed.size() + i]),
+      std::memcpy(stored[i].data(), memory->at(at[packed.size() + i]),
                   static_cast<size_t>(stored[i].bytes()));
     }
     outputs = lower::unpack_outputs(s, stored);

@@ -17,20 +17,30 @@
 
 namespace tenon::measure {
 
+// What comparing a program with the reference says. Wrong is what a comparison found, twice; a machine that could not
+// compare leaves it undecided.
+struct Verdict {
+  enum class Kind : uint8_t { kRight, kWrong, kUndecided };
+  Kind kind = Kind::kRight;
+  std::string why = {};  // for all but kRight
+  bool right() const { return kind == Kind::kRight; }
+  bool wrong() const { return kind == Kind::kWrong; }
+};
+
 class Measurer {
  public:
   virtual ~Measurer() = default;
   virtual std::string target(const target::Target& t) const = 0;  // as measurements name it
   virtual std::string protocol() const = 0;                       // as text
-  // One measurement per trace, in order; never throws for what a candidate does. best_s <= 0: none yet; it bounds
+  // One measurement per trace, in order; never throws for what a candidate does, nor for a machine that fails for a
+  // while (Outcome::kUndecided). best_s <= 0: none yet; it bounds
   // how long a run may take. `stop` is asked between candidates; those not reached are left out at the end.
   virtual std::vector<task::Measurement> measure(const task::Task& t,
                                                  std::span<const schedule::Trace> traces,
                                                  double best_s,
                                                  const std::function<bool()>& stop) = 0;
-  // Compares with the reference on several inputs, with guard zones and poisoned outputs: empty if right,
-  // otherwise what is wrong.
-  virtual std::string verify(const task::Task& t, const schedule::Trace& trace) = 0;
+  // Compares with the reference on several inputs, with guard zones and poisoned outputs.
+  virtual Verdict verify(const task::Task& t, const schedule::Trace& trace) = 0;
   // The candidates again, interleaved, until the intervals of their medians part or the time is up; in order.
   virtual std::vector<task::Measurement> finals(const task::Task& t,
                                                 std::span<const schedule::Trace> traces,

@@ -5,9 +5,8 @@
 
 #include "measure/measure.h"
 #include "measure/sim_cost.h"
-#include "schedule/bounds.h"
-#include "schedule/program.h"
 #include "support/hash.h"
+#include "task/serve.h"
 
 namespace tenon::measure {
 namespace {
@@ -32,8 +31,9 @@ class Sim : public Measurer {
     return out;
   }
 
-  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
-    return draw(t, trace, 3) < options_.failures / 4 ? "an element differs (pretended)" : "";
+  Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
+    if (draw(t, trace, 3) >= options_.failures / 4) return {};
+    return {Verdict::Kind::kWrong, "an element differs (pretended)"};
   }
 
   std::vector<task::Measurement> finals(const task::Task& t,
@@ -65,16 +65,14 @@ class Sim : public Measurer {
       m.error = "pretended";
       return m;
     }
-    const schedule::State initial(t.dag, t.target);
-    const auto state = schedule::replay(initial, trace);
-    const auto bounds =
-        state ? schedule::infer_bounds(*state) : Result<schedule::Bounds>(state.illegal());
-    if (!bounds || !schedule::check_program(*state, *bounds)) {
+    const task::Served program = task::serve(t, trace);
+    if (!program) {
       m.outcome = task::Outcome::kRefused;
-      m.error = "the program does not fit the target";
+      m.error = program.why;
       return m;
     }
-    const double exact = pretend_seconds(*state, *bounds, options_.protocol.threads);
+    const double exact =
+        pretend_seconds(program->state, program->bounds, options_.protocol.threads);
     for (int r = 0; r < 3; ++r) {
       m.seconds.push_back(exact * (1 + options_.noise * draw(t, trace, 100 + 10 * round + r)));
     }

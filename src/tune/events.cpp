@@ -219,6 +219,15 @@ std::string wrong_event(const std::string& task, const std::string& why, const s
   return dump({{"event", "wrong"}, {"task", task}, {"why", why}, {"trace", trace}});
 }
 
+std::string undecided_event(const std::string& task, const std::string& why,
+                            const std::string& trace) {
+  return dump({{"event", "undecided"}, {"task", task}, {"why", why}, {"trace", trace}});
+}
+
+std::string refused_event(const std::string& task, int64_t records, const std::string& why) {
+  return dump({{"event", "refused"}, {"task", task}, {"records", records}, {"why", why}});
+}
+
 std::string fault_event(const std::string& task, const std::string& what) {
   return dump({{"event", "fault"}, {"task", task}, {"what", what}});
 }

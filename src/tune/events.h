@@ -69,6 +69,9 @@ std::string artifact_event(const Model& model, int tuned, double seconds);
 std::string round_event(const RoundTold& r);
 std::string best_event(const std::string& task, const TaskResult& result, double was_s);
 std::string wrong_event(const std::string& task, const std::string& why, const std::string& trace);
+std::string undecided_event(const std::string& task, const std::string& why,
+                            const std::string& trace);
+std::string refused_event(const std::string& task, int64_t records, const std::string& why);
 std::string fault_event(const std::string& task, const std::string& what);
 std::string finals_event(const std::string& task, const TaskResult& result);
 std::string network_event(const ModelSummary& m);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/known.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tenon::tune {
@@ -12,11 +14,18 @@ bool faster(const task::Measurement* a, const task::Measurement* b) {
 
 }  // namespace
 
-void Known::add(const task::Measurement& m) {
+void Known::add(const task::Measurement& given) {
+  task::Measurement m = given;
+  if (m.outcome == task::Outcome::kOk && !has_time(m)) {
+    m.outcome = task::Outcome::kRefused;
+    m.error = fmt::format("{}: it took {} s", task::kDamaged, m.median_s);
+    m.verified = false;
+  }
   ++measured_;
   if (m.outcome != task::Outcome::kOk) ++failures_[to_string(m.outcome)];
   const auto [it, first] = by_trace_.emplace(m.trace, m);
   if (first || it->second.outcome == task::Outcome::kWrong) return;
+  if (it->second.outcome == task::Outcome::kUndecided) it->second = m;
   const bool verified = it->second.verified || m.verified;
   // A machine that was busy for once does not undo what ran before.
   if (m.outcome == task::Outcome::kOk || m.outcome == task::Outcome::kWrong) it->second = m;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "search/trace_mutation.h"
@@ -119,9 +120,11 @@ class RecordedMeasurer : public measure::Measurer {
     return out;
   }
 
-  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
+  measure::Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
+    using Kind = measure::Verdict::Kind;
     const task::Measurement m = one(t, trace);
-    return m.outcome == task::Outcome::kOk ? "" : m.error;
+    if (m.outcome == task::Outcome::kOk) return {};
+    return {m.outcome == task::Outcome::kWrong ? Kind::kWrong : Kind::kUndecided, m.error};
   }
 
   std::vector<task::Measurement> finals(const task::Task& t,
@@ -152,6 +155,16 @@ class RecordedMeasurer : public measure::Measurer {
   std::function<void(const task::Measurement&)> seen_;
 };
 
+// Nothing if the trace cannot be read or may not serve the task.
+std::optional<Candidate> read_candidate(const task::Task& t, const std::string& trace) {
+  try {
+    auto c = search::replay_candidate(t, schedule::trace_from_json(trace));
+    return c ? std::optional(std::move(c.value())) : std::nullopt;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measurements)
@@ -161,7 +174,7 @@ Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measureme
   std::set<std::string> seen;
   for (const task::Measurement& m : measurements) {
     if (!seen.insert(m.trace).second) continue;
-    auto c = search::replay_candidate(task_, schedule::trace_from_json(m.trace));
+    auto c = read_candidate(task_, m.trace);
     if (!c || !by_hash_.emplace(c->hash, programs_.size()).second) {
       ++left_out_;
       continue;
@@ -172,7 +185,7 @@ Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measureme
       best_s_ = std::min(best_s_, outcomes_.back().median_s);
     }
     steps_.push_back(step_hashes(c->trace));
-    programs_.push_back(std::move(c.value()));
+    programs_.push_back(*std::move(c));
   }
   near_.resize(programs_.size());
   for_each_parallel(programs_.size(), 0, [&](size_t i) { near_[i] = nearest(i, steps_); });

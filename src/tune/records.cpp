@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/records.h"
 
+#include <fmt/format.h>
+
 #include "graph/partition.h"
 #include "support/check.h"
+#include "task/serve.h"
 #include "te/text.h"
 #include "tune/known.h"
 
@@ -14,6 +17,20 @@ task::Task read_task(const std::string& te, const std::string& edges,
   auto dag = std::make_shared<const te::ComputeDag>(te::parse(te));
   auto layouts = task::parse_edges(edges, *dag);
   return task::make_task(std::move(dag), std::move(layouts), std::move(target));
+}
+
+// The fastest that may serve.
+void add_best(const task::Task& t, const Known& known, BestRecords& out) {
+  for (const task::Measurement* m : known.fastest(SIZE_MAX)) {
+    if (!m->verified) continue;
+    const task::Served served = task::serve_json(t, m->trace);
+    if (served) {
+      out.schedules[t.key] = to_schedule(t, served->trace, "tuned");
+      out.offers.tasks[graph::key_of(*t.dag)].push_back({t.edges, m->median_s});
+      return;
+    }
+    out.refused.try_emplace(t.key, "its best record is refused: " + served.why);
+  }
 }
 
 }  // namespace
@@ -51,15 +68,11 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
     for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
       known.add(m);
     }
-    const task::Measurement* best = known.best(true);
-    if (best == nullptr) continue;
-    const task::Task t = read_task(row.te, row.edges, shared);
-    const schedule::Trace trace = schedule::trace_from_json(best->trace);
-    const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
-    // Made by another version of tenon, perhaps.
-    if (!state || !task::keeps_edges(t, *state)) continue;
-    out.schedules[row.key] = to_schedule(t, trace, "tuned");
-    out.offers.tasks[graph::key_of(*t.dag)].push_back({t.edges, best->median_s});
+    try {
+      if (known.best(true) != nullptr) add_best(task_of(row, shared), known, out);
+    } catch (const UserError& e) {
+      out.refused[row.key] = fmt::format("its records are not used: {}", e.what());
+    }
   }
   return out;
 }

@@ -21,11 +21,12 @@ TaskToTune to_tune(const artifact::Kernel& kernel, std::shared_ptr<const target:
 compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
                               const std::string& origin);
 
-// The best verified of each task on this target (see measure::measured_target) and protocol. Those that no longer replay
-// are left out.
+// The best verified of each task on this target (see measure::measured_target) and protocol, among those that may serve it
+// (task::serve). One that may not, or a task that cannot be read, costs no other task anything.
 struct BestRecords {
   compile::Schedules schedules;
-  compile::Offers offers;  // the layouts under which they were measured
+  compile::Refusals refused;  // of tasks whose best record is none of those
+  compile::Offers offers;     // the layouts under which they were measured
 };
 BestRecords best_records(const db::Database& db, const target::Target& target,
                          const std::string& measured_target, const std::string& protocol);

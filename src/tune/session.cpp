@@ -56,6 +56,7 @@ struct Session::Impl {
 
   Stopwatch watch;
   std::string run;
+  std::unique_ptr<db::RunClaim> claim;  // nobody else goes on with it
   double spent_before = 0;
   double start = 0;
 
@@ -306,6 +307,7 @@ struct Session::Impl {
 
   void begin() {
     start = watch.now();
+    claim = db.claim_runs(options.command, model_names());
     if (const auto cut_off = db.unfinished(options.command, model_names())) {
       run = cut_off->id;
       const auto events = db.events(run);

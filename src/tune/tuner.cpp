@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/tuner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "cost/features.h"
 #include "files/file.h"
 #include "search/space.h"
 #include "support/check.h"
+#include "task/serve.h"
 #include "te/text.h"
 #include "tune/events.h"
 #include "tune/known.h"
@@ -21,15 +25,16 @@ using task::Measurement;
 using task::Outcome;
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr size_t kFinalists = 3;  // beside the default
-constexpr int kRankedAmong = 5;   // k of the ranking quality, at most
+constexpr size_t kFinalists = 3;        // beside the default
+constexpr int kRankedAmong = 5;         // k of the ranking quality, at most
+constexpr int64_t kMostUndecided = 32;  // one after the other
 
 int threads_of(const TunerOptions& o) {
   return o.threads > 0 ? o.threads
                        : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-double seconds_of(const Measurement& m) { return m.outcome == Outcome::kOk ? m.median_s : kNever; }
+double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNever; }
 
 // Candidates to look at in a round: thinking is to take no longer than a share of measuring.
 constexpr size_t kLeastPopulation = 128, kFirstPopulation = 512;
@@ -62,7 +67,13 @@ struct TaskTuner::Impl {
   std::vector<TaskResult> results;
   std::vector<cost::Sample> samples;
   std::map<std::pair<std::string, std::string>, Reason> reasons;  // by outcome and error
-  int64_t measured = 0, failed = 0;                               // in this run
+  struct Refused {
+    int64_t count = 0;
+    std::string why;  // of the first
+  };
+  std::map<std::string, Refused> refused;  // records, by task: not told yet
+  int64_t undecided = 0;                   // in a row
+  int64_t measured = 0, failed = 0;        // in this run
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
 
@@ -132,25 +143,44 @@ struct TaskTuner::Impl {
     if (r.count++ == 0) r = {to_string(m.outcome), m.error, m.task, m.trace, 1};
   }
 
-  // For the strategy and the cost model; traces that no longer replay are left alone. What was just proposed, in the
-  // same order, knows more of itself than its trace tells.
+  // What the strategy and the cost model are told of a measurement. Nothing: a record that may not serve the task, or
+  // whose rounding errors grow too much.
+  struct Lesson {
+    std::optional<search::Candidate> candidate;  // nothing: the space does not have it
+  };
+
+  // What was just proposed knows more of itself than its trace tells.
+  std::optional<Lesson> lesson(const Entry& e, const Measurement& m,
+                               const search::Candidate* proposed) {
+    if (proposed != nullptr) return Lesson{*proposed};
+    const task::Served served = task::serve_json(e.given.task, m.trace);
+    if (!served) {
+      if (m.outcome != Outcome::kOk) return Lesson{};  // it never will serve
+      Refused& r = refused[m.task];
+      if (r.count++ == 0) r.why = served.why;
+      return std::nullopt;
+    }
+    if (served->state.growth() > options.most_growth) return std::nullopt;
+    if (e.space == nullptr) return Lesson{};
+    auto c = e.space->adopt(served->trace);
+    return Lesson{c ? std::optional(std::move(c.value())) : std::nullopt};
+  }
+
+  // `proposed`: in the same order.
   void learn(Entry& e, const std::vector<Measurement>& measurements,
              std::span<const search::Candidate> proposed = {}) {
     std::vector<search::Tried> tried;
     for (size_t i = 0; i < measurements.size(); ++i) {
       const Measurement& m = measurements[i];
       if (!e.known.has(m.trace)) count(m);  // finals measure again
-      const task::Task& t = e.given.task;
-      const schedule::Trace trace = schedule::trace_from_json(m.trace);
-      const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
-      if (state && state->growth() > options.most_growth) continue;
+      auto l = lesson(e, m, i < proposed.size() ? &proposed[i] : nullptr);
+      if (!l) continue;
       e.known.add(m);
-      if (e.space == nullptr) continue;
-      auto c = i < proposed.size() ? Result<search::Candidate>(proposed[i]) : e.space->adopt(trace);
-      if (!c) continue;
-      auto features = cost::extract(c->state);
-      if (features) samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
-      tried.push_back({std::move(c.value()), seconds_of(m)});
+      if (!l->candidate || e.space == nullptr) continue;
+      auto features = cost::extract(l->candidate->state);
+      if (features && m.outcome != Outcome::kUndecided)
+        samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
+      tried.push_back({*std::move(l->candidate), seconds_of(m)});
     }
     if (e.strategy != nullptr) e.strategy->tell(tried);
   }
@@ -196,14 +226,29 @@ struct TaskTuner::Impl {
   }
 
   void check_one(const Entry& e, Measurement& m) {
-    const std::string why = watch.time("verify", [&] {
+    const measure::Verdict v = watch.time("verify", [&] {
       return measurer.verify(e.given.task, schedule::trace_from_json(m.trace));
     });
-    m.verified = why.empty();
+    m.verified = v.right();
     if (m.verified) return;
-    m.outcome = Outcome::kWrong;
-    m.error = why;
-    tell(wrong_event(e.given.task.key, why, m.trace));
+    m.outcome = v.wrong() ? Outcome::kWrong : Outcome::kUndecided;
+    m.error = v.why;
+    if (v.wrong()) tell(wrong_event(e.given.task.key, v.why, m.trace));
+  }
+
+  // What the machine failed to find out is told and forgotten. One that finds out nothing any more is of no use.
+  void record(const Entry& e, const std::vector<Measurement>& round) {
+    std::vector<Measurement> decided, open;
+    for (const Measurement& m : round) {
+      (m.outcome == Outcome::kUndecided ? open : decided).push_back(m);
+    }
+    if (db != nullptr) watch.time("record", [&] { db->record(decided); });
+    for (const Measurement& m : open) tell(undecided_event(e.given.task.key, m.error, m.trace));
+    undecided = decided.empty() ? undecided + std::ssize(open) : 0;
+    if (undecided < kMostUndecided) return;
+    throw UserError(fmt::format("{} programs in a row could not be judged; the last: {}", undecided,
+                                open.back().error),
+                    "what was recorded is safe; the same command goes on from there");
   }
 
   // Nothing is shown before it is recorded.
@@ -211,7 +256,7 @@ struct TaskTuner::Impl {
             std::span<const search::Candidate> proposed = {}) {
     const TaskResult before = e.result;
     for (Measurement& m : round) m.run = run;
-    if (db != nullptr) watch.time("record", [&] { db->record(round); });
+    record(e, round);
     learn(e, round, proposed);
     refresh(e);
     if (e.result.origin == "tuned" &&
@@ -318,7 +363,13 @@ struct TaskTuner::Impl {
                       .after = watch.seconds()}));
   }
 
+  void tell_refused() {
+    for (const auto& [key, r] : refused) tell(refused_event(key, r.count, r.why));
+    refused.clear();
+  }
+
   bool step(const std::function<bool()>& stop) {
+    tell_refused();
     if (options.trials > 0 && measured >= options.trials) return false;
     if (defaults < entries.size()) {
       measure_default(defaults, stop);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 #include "measure/processes.h"
 #include "measure/tasks.h"
@@ -42,7 +47,7 @@ TEST(Device, TemplateIsFasterThanTheDefinitionAndBothAreRight) {
       EXPECT_LE(r[i].low_s, r[i].median_s);
       EXPECT_GE(r[i].high_s, r[i].median_s);
       EXPECT_GT(r[i].time, 0);
-      EXPECT_EQ(m->verify(t, traces[i]), "");
+      EXPECT_EQ(m->verify(t, traces[i]).why, "");
     }
     EXPECT_LT(r[0].median_s, r[1].median_s);
   }
@@ -55,8 +60,8 @@ TEST(Device, SmallWorkIsComparedWithTheEvaluator) {
   const auto m = device_measurer(o);
   for (const auto& [a, b, c] : {std::array<int64_t, 3>{1, 1, 1}, {7, 13, 5}, {17, 31, 3}}) {
     const task::Task t = matmul_task(a, b, c);
-    EXPECT_EQ(m->verify(t, template_trace(t)), "") << a << " " << b << " " << c;
-    EXPECT_EQ(m->verify(t, {}), "") << a << " " << b << " " << c;
+    EXPECT_EQ(m->verify(t, template_trace(t)).why, "") << a << " " << b << " " << c;
+    EXPECT_EQ(m->verify(t, {}).why, "") << a << " " << b << " " << c;
   }
 }
 
@@ -86,7 +91,7 @@ TEST(Device, TemplatesOfManyKindsAreRight) {
           task::make_task(std::make_shared<const te::ComputeDag>(te::parse(text)), {},
                           std::make_shared<const target::Target>(target::host_target()));
       const std::vector<schedule::Trace> traces = {template_trace(t)};
-      EXPECT_EQ(m->verify(t, traces[0]), "") << text;
+      EXPECT_EQ(m->verify(t, traces[0]).why, "") << text;
       const auto r = m->measure(t, traces, 0, {});
       EXPECT_EQ(r[0].outcome, Outcome::kOk) << r[0].error << text;
     }
@@ -101,7 +106,7 @@ TEST(Device, TheDefinitionRunsOnAsManyThreads) {
     DeviceOptions o = real_tools();
     o.build_tool = TENON_THREADS_BUILD;
     o.protocol.threads = threads;
-    EXPECT_EQ(device_measurer(o)->verify(t, parallel), "") << threads;
+    EXPECT_EQ(device_measurer(o)->verify(t, parallel).why, "") << threads;
   }
 }
 
@@ -113,8 +118,8 @@ TEST(Device, EdgesThatAreNotKeptAreRefused) {
   const auto r = m->measure(t, traces, 0, {});
   EXPECT_EQ(r[0].outcome, Outcome::kRefused);
   EXPECT_EQ(r[1].outcome, Outcome::kOk) << r[1].error;
-  EXPECT_EQ(m->verify(t, traces[1]), "");
-  EXPECT_NE(m->verify(t, traces[0]), "");
+  EXPECT_EQ(m->verify(t, traces[1]).why, "");
+  EXPECT_EQ(m->verify(t, traces[0]).kind, Verdict::Kind::kUndecided);
 }
 
 TEST(Device, FinalsAreOrderedAndStopEndsABatch) {
@@ -127,6 +132,62 @@ TEST(Device, FinalsAreOrderedAndStopEndsABatch) {
   EXPECT_EQ(r[2].outcome, Outcome::kRefused);  // too much to unroll
   int asked = 0;
   EXPECT_EQ(m->measure(t, traces, 0, [&] { return ++asked > 2; }).size(), 1u);
+}
+
+// Every file that is written while it lives is cut off at nothing, as on a disk without room.
+class NoRoom {
+ public:
+  NoRoom() {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    handler_ = signal(SIGXFSZ, SIG_IGN);
+    const rlimit none = {0, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &none), 0);
+  }
+  ~NoRoom() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+  NoRoom(const NoRoom&) = delete;
+  NoRoom& operator=(const NoRoom&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(Device, AFullDiskDecidesNothing) {
+  const task::Task t = matmul_task(16, 16, 16);
+  const std::vector<schedule::Trace> traces = {template_trace(t)};
+  {
+    const auto m = device_measurer(real_tools());
+    const NoRoom full;
+    const auto r = m->measure(t, traces, 0, {});
+    EXPECT_EQ(to_string(r[0].outcome), "undecided") << r[0].error;
+    EXPECT_NE(r[0].error, "");
+    const Verdict v = m->verify(t, traces[0]);
+    EXPECT_EQ(v.kind, Verdict::Kind::kUndecided) << v.why;
+    EXPECT_NE(v.why, "");
+  }
+  const auto m = device_measurer(real_tools());
+  EXPECT_EQ(m->measure(t, traces, 0, {})[0].outcome, Outcome::kOk);
+  EXPECT_EQ(m->verify(t, traces[0]).why, "");
+}
+
+// The folder for files of a moment is gone: somebody cleans up what looks old.
+TEST(Device, AFolderThatVanishedDecidesNothing) {
+  const task::Task t = matmul_task(16, 16, 16);
+  const std::vector<schedule::Trace> traces = {template_trace(t)};
+  const std::string before = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
+  const std::string folder = ::testing::TempDir() + "measure_vanished";
+  std::filesystem::create_directories(folder);
+  setenv("TMPDIR", folder.c_str(), 1);
+  const auto m = device_measurer(real_tools());
+  before.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", before.c_str(), 1);
+  ASSERT_EQ(m->measure(t, traces, 0, {})[0].outcome, Outcome::kOk);
+  std::filesystem::remove_all(folder);
+  const auto r = m->measure(t, traces, 0, {});
+  EXPECT_EQ(to_string(r[0].outcome), "undecided") << r[0].error;
+  EXPECT_EQ(m->verify(t, traces[0]).kind, Verdict::Kind::kUndecided);
 }
 
 TEST(Device, ToolsThatAreNotThereAreTheUsersFault) {

@@ -18,7 +18,9 @@ enum Fault {
   kCompilerCrashes,
   kCompilerBabbles,
   kLibraryIsRubbish,
-  kFaults
+  kFaults,
+  kNoRoomAgain =
+      kFaults  // of whole runs: there is room to build a program once, and none to build it again
 };
 inline constexpr int kFirstFault = 400;
 

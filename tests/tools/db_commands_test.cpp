@@ -10,7 +10,7 @@
 
 #include "db/db.h"
 #include "files/file.h"
-#include "measure/measure.h"
+#include "measure/tasks.h"
 #include "search/space.h"
 #include "te/text.h"
 #include "tools/tenon_command.h"
@@ -343,8 +343,42 @@ TEST_F(DbCommands, VerifyChecksTheFileAndItsTasks) {
   EXPECT_TRUE(contains(bad.err, "1 tasks are damaged")) << bad.err;
 }
 
-// The fastest of the first task is another computation's schedule with a record that says it was right.
+// A builder that spoils some programs: those compute something else, whatever their records say.
 TEST_F(DbCommands, VerifyFindsRecordsThatAreWrong) {
+  const std::string file = in_dir("spoilt.db");
+  const task::Task t = product(16, 16, 16);
+  {
+    const auto db = db::Database::open(file);
+    add_task(*db, t);
+    db->record({measurement(t, {}, 2e-3),
+                measurement(t, measure::fault_trace(measure::kReturnsGarbage), 1e-3),
+                measurement(t, measure::fault_trace(measure::kCompilerCrashes), 5e-3)});
+  }
+  const Args args = {"verify", "--records", "--json", "--build-tool", TENON_FAULTY_BUILD};
+  const Outcome wrong = on(file, args);
+  EXPECT_EQ(wrong.exit_code, 4) << wrong.err;
+  const Json checked = Json::parse(wrong.out)["checked"];
+  ASSERT_EQ(checked.size(), 2U) << "the next best is checked instead";
+  EXPECT_EQ(checked[0]["verdict"], "wrong");
+  EXPECT_EQ(checked[1]["verdict"], "right");
+  EXPECT_TRUE(contains(wrong.err, "1 records compute something else")) << wrong.err;
+  EXPECT_EQ(on(file, args).exit_code, 0) << "what is marked is not used again";
+  // A compiler that dies says nothing about the program.
+  ASSERT_EQ(
+      std::system(("sqlite3 " + file + " 'DELETE FROM measurement WHERE median_s = 2e-3'").c_str()),
+      0);
+  const Outcome open = on(file, args);
+  EXPECT_EQ(open.exit_code, 2) << open.err;
+  EXPECT_EQ(Json::parse(open.out)["checked"][0]["verdict"], "open");
+  EXPECT_TRUE(contains(open.err, "1 records could not be compared")) << open.err;
+  int marked = 0;
+  for (const auto& m : db::Database::open(file)->measurements({})) {
+    marked += m.outcome == task::Outcome::kWrong ? 1 : 0;
+  }
+  EXPECT_EQ(marked, 1);
+}
+
+TEST_F(DbCommands, VerifyFindsRecordsThatCannotBeUsed) {
   const std::string file = in_dir("here.db");
   const task::Task t = product(7, 19, 5);
   const auto traces = sample(t, 3);
@@ -362,18 +396,20 @@ TEST_F(DbCommands, VerifyFindsRecordsThatAreWrong) {
   EXPECT_EQ(answer["checked"][0]["median_s"], 1e-3);
   EXPECT_EQ(answer["checked"][0]["right"], true);
   EXPECT_EQ(answer["elsewhere"], 1);
-  // A program that cannot be run at all is not right either.
+  // A program that cannot be made at all is refused; nothing is known to be wrong with its numbers.
   task::Measurement refused = measurement(t, {}, 1e-5);
   refused.trace = R"([["split",99,0,[16],false]])";
   db::Database::open(file)->record({refused});
-  const Outcome wrong = on(file, {"verify", "--records", "--json"});
-  EXPECT_EQ(wrong.exit_code, 4) << wrong.err;
-  const Json checked = Json::parse(wrong.out)["checked"];
-  ASSERT_EQ(checked.size(), 2U) << "the next best is checked instead";
-  EXPECT_EQ(checked[0]["right"], false);
-  EXPECT_EQ(checked[1]["right"], true);
-  EXPECT_TRUE(contains(wrong.err, "1 records compute something else")) << wrong.err;
-  EXPECT_EQ(on(file, {"verify", "--records"}).exit_code, 0) << "what is marked is not used again";
+  const Outcome unusable = on(file, {"verify", "--records", "--json"});
+  EXPECT_EQ(unusable.exit_code, 2) << unusable.err;
+  const Json told = Json::parse(unusable.out);
+  EXPECT_EQ(told["sound"], false);
+  EXPECT_TRUE(contains(told["faults"][0].get<std::string>(), "there is no stage 99"));
+  ASSERT_EQ(told["checked"].size(), 1U) << "the next best is checked instead";
+  EXPECT_EQ(told["checked"][0]["verdict"], "right");
+  for (const auto& m : db::Database::open(file)->measurements({})) {
+    EXPECT_EQ(m.outcome, task::Outcome::kOk) << "nothing was compared";
+  }
 }
 
 // From records to an artifact, without measuring.
@@ -462,16 +498,22 @@ TEST_F(DbCommands, WhyMissTellsWhatIsThereInstead) {
   const std::string file = in_dir("misses.db");
   const task::Task unverified = product(9, 9, 9), failed = product(10, 9, 9),
                    never = product(11, 9, 9), stored = product(12, 16, 8);
-  const auto other_edges = task::make_task(
-      stored.dag, task::parse_edges("C: split(1,[2,8])\n", *stored.dag), stored.target);
+  const auto with_edges = [](const task::Task& t, const std::string& edges) {
+    return task::make_task(t.dag, task::parse_edges(edges, *t.dag), t.target);
+  };
+  const task::Task other_edges = with_edges(stored, "C: split(1,[2,8])\n");
+  const task::Task refused = with_edges(product(13, 16, 8), "C: reorder([1,0])\n");
   {
     const auto db = db::Database::open(file);
-    for (const auto& t : {unverified, failed, never, stored, other_edges}) add_task(*db, t);
+    for (const auto& t : {unverified, failed, never, stored, other_edges, refused}) {
+      add_task(*db, t);
+    }
     task::Measurement m = measurement(unverified, {}, 1e-3);
     m.verified = false;
     task::Measurement f = measurement(failed, {}, 0);
     f.outcome = task::Outcome::kRunCrash;
-    db->record({m, f, measurement(other_edges, {}, 1e-3)});
+    db->record({m, f, measurement(other_edges, task::edge_steps(other_edges), 1e-3),
+                measurement(refused, {}, 1e-3)});
   }
   const struct {
     std::string key;
@@ -483,6 +525,7 @@ TEST_F(DbCommands, WhyMissTellsWhatIsThereInstead) {
       {never.key, "never-measured", "nothing was measured for it"},
       {stored.key, "layouts", "stored.C"},
       {other_edges.key, "hit", "1.000 ms"},
+      {refused.key, "refused", "C is not stored as the task's edges say"},
   };
   for (const auto& row : rows) {
     const Args args = {"why-miss", row.key, "--threads", "1"};

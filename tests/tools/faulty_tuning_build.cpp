@@ -4,6 +4,8 @@
 // TENON_FAULT_MEMORY remembers it.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -75,7 +77,25 @@ int fault_of(const Message& request) {
   for (;;) eaten.push_back(std::make_unique_for_overwrite<char[]>(size_t{16} << 20));
 }
 
+void limit_files(rlim_t bytes) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  limit.rlim_cur = bytes;
+  setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+// Files can be written while a program is new, and none when it is built again.
+void fill_disk(const Message& request) {
+  const fs::path folder = variable("TENON_FAULT_MEMORY");
+  const auto program = Hasher().add(request[1] + request.back()).value();
+  limit_files(RLIM_INFINITY);
+  if (create(folder / fmt::format("b{:016x}", program))) return;
+  signal(SIGXFSZ, SIG_IGN);
+  limit_files(0);
+}
+
 std::optional<Message> misbehave(const Message& request) {
+  limit_files(RLIM_INFINITY);
   switch (fault_of(request)) {
     case kCompilerHangs:
       for (;;) pause();
@@ -85,6 +105,9 @@ std::optional<Message> misbehave(const Message& request) {
       std::abort();
     case kCompilerBabbles:
       return Message{"what", "is", "this"};
+    case kNoRoomAgain:
+      fill_disk(request);
+      return std::nullopt;
     default:
       return std::nullopt;
   }

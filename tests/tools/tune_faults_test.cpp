@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 
 #include "measure/faults.h"
 #include "support/rng.h"
@@ -75,6 +76,58 @@ TEST(TuneFaults, AFullDisk) {
   run->signal(SIGINT);
   EXPECT_EQ(run->wait().exit_code, 130);
   EXPECT_EQ(f.database()->runs().size(), 1U);
+}
+
+// tenon-build that finds no room for its files once `full` is there.
+std::string build_tool_without_room(const TuneFolder& f) {
+  const std::string tool = f.path("build.sh").string();
+  std::ofstream(tool) << "#!/bin/sh\nif [ -e '" << f.path("full").string()
+                      << "' ]; then trap '' XFSZ; ulimit -f 0; fi\nexec '" << TENON_BUILD
+                      << "' \"$@\"\n";
+  fs::permissions(tool, fs::perms::owner_all);
+  return tool;
+}
+
+// Nothing is known of a program that could not be built or compared for want of room.
+TEST(TuneFaults, AFullTemporaryFolder) {
+  const TuneFolder f("tune_tmp_full");
+  const Args args = {"--trials", "80", "--round", "8", "--build-tool", build_tool_without_room(f)};
+  std::ofstream(f.path("full")) << "";
+  const Outcome full = f.run(args);
+  EXPECT_EQ(full.exit_code, 2) << full.err;
+  EXPECT_TRUE(contains(full.err, "nothing is recorded of it")) << full.err;
+  EXPECT_TRUE(contains(full.err, "could not be judged")) << full.err;
+  EXPECT_TRUE(contains(full.err, "cannot be written")) << full.err;
+  EXPECT_TRUE(f.database()->measurements({}).empty());
+  f.expect_right_artifact("without room");
+  fs::remove(f.path("full"));
+  const Outcome o = f.run(args);
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  const auto runs = f.database()->runs();
+  ASSERT_EQ(runs.size(), 1U) << "it did not go on";
+  EXPECT_EQ(f.expect_sound_records(runs[0].id, "with room"), 80);
+  for (const auto& m : f.database()->measurements({})) {
+    EXPECT_TRUE(m.outcome == task::Outcome::kOk || m.outcome == task::Outcome::kRefused) << m.error;
+  }
+}
+
+// There was room to measure a program, but none to build it again and compare.
+TEST(TuneFaults, ADiskThatFillsUpMakesNothingWrong) {
+  TuneFolder f("tune_fills_up");
+  use_faulty_tools(f, "- " + std::to_string(measure::kNoRoomAgain));
+  const Outcome o = f.run(
+      {"--trials", "40", "--round", "8", "--jsonl", "--build-tool", TENON_FAULTY_TUNING_BUILD});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const auto undecided = of_kind(events_of(o.out), "undecided");
+  EXPECT_FALSE(undecided.empty());
+  EXPECT_TRUE(of_kind(events_of(o.out), "wrong").empty());
+  std::set<std::string> open;
+  for (const Json& e : undecided) open.insert(e.at("trace").get<std::string>());
+  for (const auto& m : f.database()->measurements({})) {
+    EXPECT_NE(m.outcome, task::Outcome::kWrong) << m.error;
+    EXPECT_FALSE(open.contains(m.trace)) << "recorded, but not judged";
+  }
+  f.expect_right_artifact("at the end");
 }
 
 TEST(TuneFaults, NoRoomForTheArtifact) {

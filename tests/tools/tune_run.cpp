@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "artifact/model.h"
+#include "artifact/verify.h"
 #include "files/file.h"
 #include "support/rng.h"
 #include "zoo/model_builder.h"
@@ -166,8 +167,8 @@ std::vector<pid_t> TuneFolder::processes() const {
 
 void TuneFolder::expect_right_artifact(const std::string& when) const {
   try {
+    EXPECT_EQ(artifact::verify(path("out")).problems(), 0U) << when;
     const artifact::Model model = artifact::Model::load(path("out"));
-    model.verify();
     const auto got = artifact::Session(model, 1).run(inputs_);
     ASSERT_EQ(got.size(), expected_.size()) << when;
     for (size_t i = 0; i < got.size(); ++i) {

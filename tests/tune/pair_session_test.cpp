@@ -20,7 +20,7 @@ class WithPairs : public measure::Measurer {
                                          const std::function<bool()>& stop) override {
     return scaled(t, of_->measure(t, traces, best_s, stop));
   }
-  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
+  measure::Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
     return of_->verify(t, trace);
   }
   std::vector<task::Measurement> finals(const task::Task& t,

@@ -107,9 +107,11 @@ TEST(Recorded, TheMeasurerGivesTheLastWord) {
   task::Measurement elsewhere = all[0];
   elsewhere.trace = R"([["split",99,0,[16],false]])";
   all.push_back(elsewhere);
+  elsewhere.trace = "garbage";
+  all.push_back(elsewhere);
   const auto r = std::make_shared<const Recorded>(t, all);
   EXPECT_EQ(r->programs().size(), 20u);
-  EXPECT_EQ(r->left_out(), 1u);
+  EXPECT_EQ(r->left_out(), 2u);
   int seen = 0;
   const auto m = recorded_measurer(r, [&](const task::Measurement&) { ++seen; });
   EXPECT_EQ(m->protocol(), all[0].protocol);
@@ -122,8 +124,9 @@ TEST(Recorded, TheMeasurerGivesTheLastWord) {
   EXPECT_EQ(seen, 21);
   EXPECT_EQ(got[2].median_s, 42);
   EXPECT_EQ(got[4].outcome, Outcome::kWrong);
-  EXPECT_EQ(m->verify(t, traces[4]), "element 3");
-  EXPECT_EQ(m->verify(t, traces[2]), "");
+  EXPECT_TRUE(m->verify(t, traces[4]).wrong());
+  EXPECT_EQ(m->verify(t, traces[4]).why, "element 3");
+  EXPECT_TRUE(m->verify(t, traces[2]).right());
   EXPECT_EQ(got[20].error, "not on record");
   for (size_t i = 5; i < 20; ++i) {
     EXPECT_EQ(got[i].outcome, all[i].outcome);

@@ -71,11 +71,13 @@ class Device : public measure::Measurer {
     }
     return out;
   }
-  std::string verify(const task::Task& t, const schedule::Trace& trace) override {
+  measure::Verdict verify(const task::Task&, const schedule::Trace& trace) override {
+    using Kind = measure::Verdict::Kind;
     const std::string text = schedule::to_json(trace);
     verified.insert(text);
-    (void)t;
-    return wrong(text) ? "element 3 is 7, not 8" : "";
+    if (undecided(text)) return {Kind::kUndecided, "no room"};
+    if (wrong(text)) return {Kind::kWrong, "element 3 is 7, not 8"};
+    return {};
   }
   std::vector<task::Measurement> finals(const task::Task& t,
                                         std::span<const schedule::Trace> traces,
@@ -84,6 +86,7 @@ class Device : public measure::Measurer {
   }
 
   std::function<bool(const std::string&)> wrong = [](const std::string&) { return false; };
+  std::function<bool(const std::string&)> undecided = [](const std::string&) { return false; };
   std::string broken;
   int measured = 0;
   std::set<std::string> verified;
@@ -209,6 +212,81 @@ TEST_F(TunerTest, AWrongProgramNeverCounts) {
   }
   EXPECT_GT(wrong, 0U);
   EXPECT_EQ(of_kind("wrong").size(), wrong);
+}
+
+// A full disk says nothing about programs: they are tried again by a later run.
+TEST_F(TunerTest, WhatCouldNotBeJudgedIsToldAndNotKept) {
+  Device d(0);
+  const std::string run = db_->begin_run("c", "m");
+  int asked = 0;
+  d.undecided = [&](const std::string&) { return ++asked % 2 == 0; };
+  const auto t = tuner(d, small(), run);
+  all(*t);
+  EXPECT_EQ(t->measured(), 42);
+  const auto told = of_kind("undecided");
+  ASSERT_FALSE(told.empty());
+  EXPECT_EQ(told[0].at("why"), "no room");
+  std::set<std::string> kept;
+  for (const auto& m : db_->measurements({})) {
+    EXPECT_NE(m.outcome, Outcome::kWrong) << m.error;
+    EXPECT_NE(m.outcome, Outcome::kUndecided);
+    kept.insert(m.task + m.trace);
+  }
+  for (const Json& e : told) {
+    EXPECT_FALSE(kept.contains(e.at("task").get<std::string>() + e.at("trace").get<std::string>()));
+  }
+  EXPECT_EQ(kept.size() + told.size(), 42U);
+  for (size_t i = 0; i < t->results().size(); ++i) {
+    const TaskResult& r = t->results()[i];
+    const std::string key = two_tasks()[i].task.key + schedule::to_json(r.best);
+    EXPECT_TRUE(r.origin == "template" || kept.contains(key));
+  }
+}
+
+TEST_F(TunerTest, AMachineThatJudgesNothingEndsTheRun) {
+  Device d(0);
+  d.undecided = [](const std::string&) { return true; };
+  TunerOptions o = small();
+  o.trials = 1000;
+  o.verify = Verify::kAll;
+  const auto t = tuner(d, o, db_->begin_run("c", "m"));
+  try {
+    all(*t);
+    FAIL() << "it went on";
+  } catch (const UserError& e) {
+    EXPECT_NE(std::string(e.what()).find("could not be judged"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("no room"), std::string::npos) << e.what();
+  }
+  EXPECT_TRUE(db_->measurements({}).empty());
+}
+
+// Records that no program can be made of cost the task nothing but themselves.
+TEST_F(TunerTest, RecordsThatMayNotServeAreToldAndLeftOut) {
+  Device d(0);
+  const TaskToTune first = two_tasks()[0];
+  std::vector<task::Measurement> bad;
+  for (const char* trace :
+       {"garbage", "[]x", R"([["split",99,0,[16],false]])", R"([["layout_reorder",0,[1,0]]])"}) {
+    task::Measurement m;
+    m.task = first.task.key;
+    m.target = d.target(*first.task.target);
+    m.protocol = d.protocol();
+    m.trace = trace;
+    m.seconds = {1e-9};
+    m.best_s = m.median_s = m.low_s = m.high_s = 1e-9;
+    m.verified = true;
+    bad.push_back(m);
+  }
+  db_->record(bad);
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  all(*t);
+  const auto told = of_kind("refused");
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].at("task"), first.task.key);
+  EXPECT_EQ(told[0].at("records"), 4);
+  EXPECT_NE(told[0].at("why"), "");
+  EXPECT_GT(t->results()[0].best_s, 1e-8);
+  EXPECT_EQ(t->measured(), 42);
 }
 
 TEST_F(TunerTest, VerifyAllComparesWhateverRan) {

@@ -38,6 +38,7 @@ class Library {
       if (n <= 0) return;
       at += static_cast<size_t>(n);
     }
+    whole_ = true;
     const std::string path = "/proc/self/fd/" + std::to_string(fd_);
     handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) return;
@@ -49,10 +50,12 @@ class Library {
   }
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
+  bool whole() const { return whole_; }  // there was room for it
   tenon_kernel entry() const { return entry_; }
 
  private:
   int fd_;
+  bool whole_ = false;
   void* handle_ = nullptr;
   tenon_kernel entry_ = nullptr;
 };
@@ -140,7 +143,7 @@ Message check_kernel(const RunJob& job, tenon_kernel kernel, const tenon_runtime
   const auto at = tenon::measure::offsets(job.params);
   const auto all = static_cast<size_t>(at.back());
   void* p = mmap(nullptr, all, PROT_READ | PROT_WRITE, MAP_SHARED, tenon::measure::kMemory, 0);
-  if (p == MAP_FAILED) return {"failed", "no shared memory"};
+  if (p == MAP_FAILED) return {"unable", "no shared memory"};
   char* shared = static_cast<char*>(p);
   const Memory memory(job);
   const auto each = [&](bool output, auto&& fn) {
@@ -165,8 +168,9 @@ Message answer(const Message& request, Threads& threads) {
   RunJob job;
   if (!decode(request, job)) return {"failed", "not a request"};
   const tenon_runtime* rt = threads.get(job.threads);
-  if (rt == nullptr) return {"failed", "cannot start threads"};
+  if (rt == nullptr) return {"unable", "cannot start threads"};
   const Library library(job.library);
+  if (!library.whole()) return {"unable", "no memory for the library"};
   if (library.entry() == nullptr) {
     const char* why = dlerror();
     return {"failed", why != nullptr ? why : "the library cannot be loaded"};

@@ -29,8 +29,21 @@ void check_one(const std::set<std::string>& there, const char* option) {
                   fmt::format("{}", fmt::join(there, " | ")));
 }
 
-// A lock file is for one machine and one way of running: records of several do not mix.
-void write_lock(const std::string& file, const std::vector<TaskEntry>& list) {
+artifact::Kernel kernel_of(const db::TaskRow& row, const task::Measurement& best) {
+  const auto target = std::make_shared<const target::Target>(target::host_target());
+  const task::Task t = tune::task_of(row, target);
+  artifact::Kernel kernel;
+  kernel.task = t.key;
+  kernel.te = row.te;
+  kernel.edges = row.edges;
+  kernel.trace = tune::to_schedule(t, schedule::trace_from_json(best.trace), "tuned").trace;
+  kernel.origin = "tuned";
+  return kernel;
+}
+
+// A lock file is for one machine and one way of running: records of several do not mix. What cannot be read is left out.
+void write_lock(const std::string& file, const std::vector<TaskEntry>& list,
+                const Console& console) {
   artifact::Program program;
   program.name = "records";
   std::set<std::string> targets, protocols;
@@ -39,16 +52,11 @@ void write_lock(const std::string& file, const std::vector<TaskEntry>& list) {
       if (!row.best) continue;
       targets.insert(row.key.target);
       protocols.insert(row.key.protocol);
-      const auto target = std::make_shared<const target::Target>(target::host_target());
-      const task::Task t = tune::task_of(e.task, target);
-      const schedule::Trace trace = schedule::trace_from_json(row.best->trace, "task " + t.key);
-      artifact::Kernel kernel;
-      kernel.task = t.key;
-      kernel.te = e.task.te;
-      kernel.edges = e.task.edges;
-      kernel.trace = tune::to_schedule(t, trace, "tuned").trace;
-      kernel.origin = "tuned";
-      program.kernels.push_back(std::move(kernel));
+      try {
+        program.kernels.push_back(kernel_of(e.task, *row.best));
+      } catch (const UserError& damaged) {
+        console.warn(fmt::format("task {} is left out: {}", e.task.key, damaged.what()));
+      }
     }
   }
   check_one(targets, "target");
@@ -102,7 +110,7 @@ int db_best(const DbVerbOptions& options, const Console& console) {
   for (TaskEntry& e : list) {
     std::erase_if(e.keys, [](const KeyEntry& row) { return !row.best || !row.best->verified; });
   }
-  if (!options.lock.empty()) write_lock(options.lock, list);
+  if (!options.lock.empty()) write_lock(options.lock, list, console);
   if (options.lock == "-") return kExitOk;
   console.answer(console.json() ? to_text(Json{{"schema", "tenon.db/1"},
                                                {"verb", "best"},

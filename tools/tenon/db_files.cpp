@@ -38,7 +38,7 @@ db::Records read_any(const std::string& file) {
 int add_files(const DbVerbOptions& options, const char* verb, const Console& console) {
   std::vector<db::Records> parts;
   for (const std::string& file : options.files) parts.push_back(read_any(file));
-  const db::Added added = open_db(options.db)->add(parts);
+  const db::Added added = open_db(options.db, wait_for_writer(options.db, console))->add(parts);
   const Json answer = {{"schema", "tenon.db/1"},
                        {"verb", verb},
                        {"file", db_file(options.db)},

@@ -14,6 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSqlite = "sqlite:";
+constexpr double kQuietWaitS = 3;  // writers are done in less, as a rule
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -48,7 +49,27 @@ std::string db_file(const DbOptions& options) {
   return options.file.starts_with(kSqlite) ? options.file.substr(kSqlite.size()) : options.file;
 }
 
-std::unique_ptr<db::Database> open_db(const DbOptions& options) {
+db::WhileBusy wait_for_writer(const DbOptions& options, std::function<void(const std::string&)> say,
+                              std::function<bool()> stop) {
+  // One wait may follow another; each is told of.
+  return [=, file = db_file(options), told_s = 0.0](double waited_s) mutable {
+    if (stop && stop()) return false;
+    if (waited_s < told_s) told_s = 0;
+    if (waited_s >= kQuietWaitS && told_s == 0) {
+      const std::string who = db::writer_of(file);
+      say(fmt::format("waiting for another process that writes to {}{}", file,
+                      who.empty() ? "" : fmt::format(" ({})", who)));
+      told_s = waited_s;
+    }
+    return true;
+  };
+}
+
+db::WhileBusy wait_for_writer(const DbOptions& options, const Console& console) {
+  return wait_for_writer(options, [&console](const std::string& text) { console.warn(text); });
+}
+
+std::unique_ptr<db::Database> open_db(const DbOptions& options, db::WhileBusy while_busy) {
   const fs::path file = db_file(options);
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
@@ -57,12 +78,12 @@ std::unique_ptr<db::Database> open_db(const DbOptions& options) {
                     fmt::format("this folder cannot be made: {}", error.message()),
                     "name another database with --db FILE");
   }
-  return db::Database::open(file.string());
+  return db::Database::open(file.string(), std::move(while_busy));
 }
 
-std::unique_ptr<db::Database> open_existing_db(const DbOptions& options) {
+std::unique_ptr<db::Database> open_existing_db(const DbOptions& options, db::WhileBusy while_busy) {
   open_db_to_read(options);  // throws for what is not there or no database
-  return db::Database::open(db_file(options));
+  return db::Database::open(db_file(options), std::move(while_busy));
 }
 
 std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options) {

@@ -99,11 +99,12 @@ int db_why_miss(const DbVerbOptions& options, const Console& console) {
   protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
   protocol.cold = !options.warm;
   const std::string machine = measure::measured_target(target);
+  const auto shared = std::make_shared<const target::Target>(target);
   const auto tasks = db->tasks();
   const auto groups = db->groups({});
   std::vector<Row> rows;
   for (const db::TaskRow& t : wanted_tasks(options, tasks, console)) {
-    rows.push_back({t, why_miss(*db, tasks, groups, {t, machine, to_string(protocol)})});
+    rows.push_back({t, why_miss(*db, tasks, groups, {t, shared, machine, to_string(protocol)})});
   }
   const std::string how = to_string(protocol);
   console.answer(console.json() ? tools::to_text(to_json(rows, machine, how))

@@ -273,12 +273,14 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   how.fuse = !options.no_fuse;
   how.frozen = options.frozen;
   how.threads = options.compile_threads;
+  how.warn = [&](const std::string& text) { console.warn(text); };
   if (!options.lock.empty()) {
     compile::use_lock(how, options.lock);
   } else {
     how.offers = options.offers;
   }
   how.schedules.insert(options.records.begin(), options.records.end());
+  how.refused.insert(options.refused.begin(), options.refused.end());
   const std::string full_name = model_name(options, name);
   Compiled result;
   auto start = std::chrono::steady_clock::now();

@@ -25,6 +25,7 @@ struct ModelOptions {
   std::string target = "host";
   std::string lock;            // lock file, or the folder of an artifact
   compile::Schedules records;  // used where the lock has none
+  compile::Refusals refused;   // of tasks whose best record cannot be used
   compile::Offers offers;      // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;

@@ -68,6 +68,15 @@ void TuneDisplay::take(const std::string& event) {
   console_.log(event);
 }
 
+void TuneDisplay::note(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (kind_ == ProgressKind::kBar) {
+    write_stderr(back_to_top() + "\033[J");
+    last_.clear();
+  }
+  console_.warn(line);
+}
+
 TuneProgress TuneDisplay::progress() const {
   const std::lock_guard lock(mutex_);
   return progress_;
@@ -118,6 +127,17 @@ void TuneDisplay::tell_plainly() {
   }
 }
 
+// A terminal that became narrower has wrapped what was drawn.
+std::string TuneDisplay::back_to_top() {
+  size_t up = 0;
+  const auto width = static_cast<size_t>(measure_terminal(console_).columns);
+  for (const size_t length : drawn_) {
+    up += std::max<size_t>(1, (length + width - 1) / width);
+  }
+  drawn_.clear();
+  return up > 0 ? fmt::format("\033[{}A\r", up) : "";
+}
+
 void TuneDisplay::draw() {
   FrameOptions o = measure_terminal(console_);
   if (stopping_() && progress_.ended().empty() && !done_) {
@@ -127,14 +147,7 @@ void TuneDisplay::draw() {
   if (lines.empty()) {
     return;
   }
-  // A terminal that became narrower has wrapped what was drawn.
-  size_t up = 0;
-  const auto width = static_cast<size_t>(o.columns);
-  for (const size_t length : drawn_) {
-    up += std::max<size_t>(1, (length + width - 1) / width);
-  }
-  std::string text = up > 0 ? fmt::format("\033[{}A\r", up) : "";
-  drawn_.clear();
+  std::string text = back_to_top();
   for (const std::string& line : lines) {
     text += line + "\033[K\n";
     drawn_.push_back(shown_length(line));

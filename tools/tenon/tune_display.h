@@ -25,12 +25,15 @@ class TuneDisplay {
   TuneDisplay& operator=(const TuneDisplay&) = delete;
 
   void take(const std::string& event);  // from any thread
-  void finish();                        // draws the last picture; nothing is drawn afterwards
+  // A line that stays, above the picture; not with --quiet.
+  void note(const std::string& line);
+  void finish();  // draws the last picture; nothing is drawn afterwards
   TuneProgress progress() const;
 
  private:
   void loop();
   void draw();
+  std::string back_to_top();  // the cursor, before what was drawn
   void tell_plainly();
   double now_t() const;
 

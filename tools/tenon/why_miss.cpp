@@ -9,8 +9,10 @@
 #include <sstream>
 
 #include "support/nearest.h"
+#include "task/serve.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
+#include "tune/records.h"
 
 namespace tenon::tools {
 namespace {
@@ -130,13 +132,7 @@ class Search {
 
   Miss same_key() const {
     const tune::Known known = known_of(db_, {}, {w_.task.key, w_.target, w_.protocol});
-    if (const auto* best = known.best(true)) {
-      return {"hit",
-              fmt::format("{} of {} measured", time_text(best->median_s), known.measured()),
-              {},
-              "",
-              best->median_s};
-    }
+    if (known.best(true) != nullptr) return fastest_verified(known);
     if (const auto* best = known.best(false)) {
       return {"unverified",
               fmt::format("{} measured, the best {}, but none was compared with the reference",
@@ -154,6 +150,28 @@ class Search {
             {},
             "",
             0};
+  }
+
+  Miss fastest_verified(const tune::Known& known) const {
+    std::string why;
+    try {
+      const task::Task t = tune::task_of(w_.task, w_.compiled_for);
+      for (const task::Measurement* m : known.fastest(SIZE_MAX)) {
+        if (!m->verified) continue;
+        const task::Served program = task::serve_json(t, m->trace);
+        if (program) {
+          return {"hit",
+                  fmt::format("{} of {} measured", time_text(m->median_s), known.measured()),
+                  {},
+                  "",
+                  m->median_s};
+        }
+        if (why.empty()) why = program.why;
+      }
+    } catch (const UserError& e) {
+      why = e.what();
+    }
+    return {"refused", "what was verified cannot be used: " + why, {}, "", 0};
   }
 
   // The nearest is the one with the fewest differences.

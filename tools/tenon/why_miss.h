@@ -4,16 +4,19 @@
 //   same task, measured with 4 threads, wanted for 2   =>   protocol: threads wanted 2, recorded 4
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "db/db.h"
+#include "target/target.h"
 
 namespace tenon::tools {
 
 struct Wanted {
   db::TaskRow task;
-  std::string target;  // fingerprint
+  std::shared_ptr<const target::Target> compiled_for;
+  std::string target;  // as measurements name it
   std::string protocol;
 };
 
@@ -22,7 +25,7 @@ struct Difference {
 };
 
 struct Miss {
-  // "hit", or the first of these that holds: "unverified", "failed", "protocol", "target", "layouts" (the same
+  // "hit", or the first of these that holds: "refused" (by task::serve), "unverified", "failed", "protocol", "target", "layouts" (the same
   // computation, its tensors stored otherwise), "never-measured", "unknown".
   std::string reason;
   std::string what;  // a sentence

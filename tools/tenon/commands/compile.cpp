@@ -111,6 +111,7 @@ int compile_command(CompileOptions& options, const Console& console) {
   if (!options.db.empty()) {
     tune::BestRecords best = recorded(options);
     options.model.records = std::move(best.schedules);
+    options.model.refused = std::move(best.refused);
     options.model.offers = std::move(best.offers);
   }
   const Compiled compiled = compile_model(options.model, options.name, console);

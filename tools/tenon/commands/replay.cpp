@@ -121,8 +121,13 @@ std::vector<TaskReport> tasks_to_replay(const db::Database& db, const ReplayArgs
     const RecordKey key = largest_key(s, row.key);
     if (row.te.empty() || key.task.empty()) continue;
     TaskReport r{row, key, nullptr, args.trials, {}};
-    r.recorded = std::make_shared<const tune::Recorded>(
-        tune::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
+    try {
+      r.recorded = std::make_shared<const tune::Recorded>(
+          tune::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
+    } catch (const UserError& damaged) {
+      console.warn(fmt::format("task {} is left out: {}", row.key, damaged.what()));
+      continue;
+    }
     const size_t programs = r.recorded->programs().size();
     if (programs < kLeastPrograms || !std::isfinite(r.recorded->best_s())) {
       ++small;

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <set>
 
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
@@ -16,6 +18,7 @@
 #include "tools/tenon/tune_options.h"
 #include "tools/tenon/tune_plan.h"
 #include "tools/tenon/tune_report.h"
+#include "tools/tenon/tune_warnings.h"
 
 namespace tenon::tools {
 namespace {
@@ -139,13 +142,32 @@ void say_before(const TuneOptions& o, const tune::SessionOptions& session, const
   console.note("records  " + db_file(o.db));
 }
 
-// An earlier part of the run left a row that cannot be read.
-void warn_of_skipped(const std::string& event, const Console& console) {
-  const Json e = Json::parse(event);
-  if (e["event"] == "skipped") {
-    console.warn(fmt::format("row {} of the run's events is left out: {}", e["row"].get<size_t>(),
-                             e["why"].get<std::string>()));
-  }
+int tune_models(const TuneOptions& o, std::vector<tune::Model> models, tune::SessionOptions session,
+                const Devices& devices, const Interrupt& interrupt, const Console& console) {
+  const auto stop = [&] { return interrupt.asked(); };
+  TuneDisplay display(console, stop);
+  const auto say = [&](const std::string& text) { display.note(text); };
+  const auto db = open_db(o.db, wait_for_writer(o.db, say, stop));
+  say_before(o, session, console);
+  session.compile.warn = [&, said = std::set<std::string>()](const std::string& text) mutable {
+    if (said.insert(text).second) {
+      say(text);
+    }
+  };
+  TuneWarnings warnings;
+  const auto tell = [&](const std::string& event) {
+    display.take(event);
+    if (const auto warning = warnings.take(event)) {
+      say(*warning);
+    }
+    if (o.jsonl) {
+      console.answer(event);
+    }
+  };
+  tune::Session run(std::move(models), session, *devices.measurer, *devices.networks, *db, tell);
+  const tune::Summary summary = run.run(stop);
+  display.finish();
+  return conclude(o, session, summary, display.progress(), *db, console);
 }
 
 int tune_command(const TuneOptions& o, const Console& console) {
@@ -163,22 +185,16 @@ int tune_command(const TuneOptions& o, const Console& console) {
     session.tuner.clock = pretend_clock();
   }
   const Devices devices = make_devices(o, console);
-  const auto db = open_db(o.db);
-  say_before(o, session, console);
   const Interrupt interrupt;
-  const auto stop = [&] { return interrupt.asked(); };
-  TuneDisplay display(console, stop);
-  const auto tell = [&](const std::string& event) {
-    warn_of_skipped(event, console);
-    display.take(event);
-    if (o.jsonl) {
-      console.answer(event);
+  try {
+    return tune_models(o, std::move(models), session, devices, interrupt, console);
+  } catch (const db::Busy&) {
+    if (!interrupt.asked()) {
+      throw;
     }
-  };
-  tune::Session run(std::move(models), session, *devices.measurer, *devices.networks, *db, tell);
-  const tune::Summary summary = run.run(stop);
-  display.finish();
-  return conclude(o, session, summary, display.progress(), *db, console);
+    console.note("interrupted while another process wrote; what was recorded is safe");
+    return kExitInterrupted;
+  }
 }
 
 }  // namespace
