@@ -7,6 +7,7 @@
 #include <map>
 
 #include "measure/measure.h"
+#include "support/text.h"
 #include "task/serve.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
