@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file in locks/ once made a library that computes something else than its model.
+// Every file in locks/ once made a library that computes something else than its model, or broke a check of ours.
 #include <gtest/gtest.h>
 
 #include <algorithm>
