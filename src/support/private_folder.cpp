@@ -163,13 +163,13 @@ bool remove_if_abandoned(const fs::path& folder) {
 }
 
 fs::path temporary_place() {
-  try {
-    return fs::temp_directory_path();
-  } catch (const fs::filesystem_error& e) {
-    throw UserError(fmt::format("TMPDIR names '{}', which is no folder: {}", e.path1().string(),
-                                e.code().message()),
-                    "make it, or let TMPDIR name another folder");
-  }
+  std::error_code error;
+  fs::path place = fs::temp_directory_path(error);
+  if (!error) return place;
+  const char* named = getenv("TMPDIR");  // the standard library reads it too, but does not say it
+  throw UserError(fmt::format("TMPDIR names '{}', which is no folder: {}",
+                              named == nullptr ? "" : named, error.message()),
+                  "make it, or let TMPDIR name another folder");
 }
 
 }  // namespace tenon

@@ -53,8 +53,9 @@ std::optional<std::vector<Choice>> choices_of(const std::string& json, const cha
   std::vector<Choice> out;
   try {
     for (const Model& m : models) {
-      const Json& of = e.at("models");
-      out.push_back(of.contains(m.name) ? of.at(m.name).get<Choice>() : Choice());
+      const auto& of = e.at("models").get_ref<const Json::object_t&>();
+      const auto it = of.find(m.name);
+      out.push_back(it == of.end() ? Choice() : it->second.get<Choice>());
     }
   } catch (const Json::exception&) {
     throw UserError(fmt::format("it does not say which {} each model has", name));
