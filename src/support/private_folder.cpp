@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -37,6 +38,22 @@ class Descriptor {
 
  private:
   int fd_;
+};
+
+// Signals wait while a folder has no marker: nobody could say whose it is.
+class Undisturbed {
+ public:
+  Undisturbed() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~Undisturbed() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  Undisturbed(const Undisturbed&) = delete;
+  Undisturbed& operator=(const Undisturbed&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 // A copy of the folder, or one that was renamed, has another name than its marker says: it is somebody's own.
@@ -87,6 +104,7 @@ void empty_and_remove(const fs::path& folder) {
     if (entry.path().filename() != kMarker) entries.push_back(entry.path());
   }
   for (const fs::path& entry : entries) fs::remove_all(entry, ignored);
+  const Undisturbed undisturbed;
   fs::remove(folder / kMarker, ignored);
   fs::remove(folder, ignored);
 }
@@ -106,6 +124,7 @@ fs::path whole_path(const fs::path& destination) {
 }  // namespace
 
 PrivateFolder::PrivateFolder(const fs::path& pattern) {
+  const Undisturbed undisturbed;
   std::string name = pattern.string();
   if (mkdtemp(name.data()) == nullptr) return;
   marker_ = make_marker(name);

