@@ -112,8 +112,8 @@ void Importer::convert_all(const Nodes& nodes, Names& names, const Place& place)
 void Importer::count_conversion(const std::string& node) {
   if (++conversions_ > kMaxConversions) {
     throw OverLimit{fmt::format(
-        "node '{}' is one too many: {} are converted at most, and every turn of a loop and every "
-        "call of a function counts; unroll less, or export the model in parts",
+        "node '{}': more than {} nodes to convert, with every turn of a loop and every call of a "
+        "function counted; unroll less, or export the model in parts",
         node, kMaxConversions)};
   }
 }

@@ -98,5 +98,21 @@ TEST(MinSum, TablesStayWithinTheirBound) {
   }
 }
 
+// A chain whose neighbours like to be equal, and one variable beside all of them: each costs as much as it has neighbours.
+TEST(MinSum, ManyVariablesTakeNoLongerThanTheirPairs) {
+  constexpr size_t kVariables = 20'000;
+  MinSum m;
+  const size_t hub = m.add({0, 1});
+  size_t last = hub;
+  for (size_t i = 0; i < kVariables; ++i) {
+    const size_t v = m.add({1, 0});
+    m.pair(v, hub, {0, 2, 2, 0});
+    if (i > 0) m.pair(last, v, {0, 1, 1, 0});
+    last = v;
+  }
+  const MinSum::Values v = m.solve();
+  EXPECT_EQ(m.cost(v), 1);  // all are 1, the hub pays for it
+}
+
 }  // namespace
 }  // namespace tenon::compile

@@ -181,6 +181,31 @@ TEST(Growth, LongChainsDoNotOverflowTheStack) {
   }
 }
 
+// Beyond a budget constants are computed at run time, and those that nobody needs any more are let go meanwhile.
+TEST(Growth, FoldingConstantsHasABudget) {
+  constexpr int64_t kElements = 300'000;
+  constexpr size_t kNodes = 3000;
+  Graph g;
+  GraphBuilder b(g);
+  ValueId y = b.constant(filled({kElements}, 1));
+  for (size_t i = 0; i < kNodes; ++i) y = relu(b, y);
+  g.add_output(y, "y");
+  ASSERT_EQ(g.nodes.size(), kNodes) << "the builder folds none of this size";
+  size_t folded = 0;
+  const PassContext context{[&](const te::ComputeDag&, const std::vector<ir::Array>& in) {
+    ++folded;
+    return std::vector<ir::Array>{in[0]};
+  }};
+  fold_constants(g, context);
+  EXPECT_GT(folded, 1000u);
+  EXPECT_LT(folded, 2500u);
+  EXPECT_EQ(g.nodes.size(), kNodes - folded);
+  g.verify();
+  EXPECT_EQ(
+      std::count_if(g.values.begin(), g.values.end(), [](const Value& v) { return v.constant(); }),
+      1);
+}
+
 // Written out, each of these maps is twice as large as the one before it.
 TEST(Growth, GroupsOfMapsThatReadTwiceStaySmall) {
   const Graph g = chain(kLinks[3], 200);

@@ -200,7 +200,17 @@ TEST(Hostile, LoopsInLoops) {
                     value("output", "k" + l, "", 9) + value("output", "r" + l, "", 7) + "} }");
   };
   const std::string text = plain(head + loop(loop(loop("", 2), 1), 0) + node("Neg", "x", "y"));
-  EXPECT_NE(refusal(text), "");
+  const std::string said = refusal(text);
+  EXPECT_TRUE(says(said, "node '") && says(said, "every turn of a loop")) << said;
+}
+
+TEST(Hostile, ALayerOfTooManySteps) {
+  const Quick quick;
+  const std::string weights = value("input", "w", "1 8 1") + value("input", "r", "1 8 2");
+  const std::string said =
+      refusal("graph {" + value("input", "x", "5000 1 1") + weights +
+              node("LSTM", "x w r", "y", "name: \"memory\"") + value("output", "y", "") + "}");
+  EXPECT_TRUE(says(said, "memory") && says(said, "5000 steps")) << said;
 }
 
 // ---- external data ----------------------------------------------------------------------------
