@@ -3,6 +3,8 @@
 // the test's limit of time is a small part of what they took.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compile/compile.h"
 #include "compile/run.h"
 #include "graph/define.h"
@@ -56,6 +58,14 @@ TEST(Bounds, AWindowLargerThanTheTensorLooksAtTheTensor) {
     EXPECT_NEAR(got.get_double(i), want.get_double(i), 1e-5 * static_cast<double>(i + 1));
     EXPECT_NEAR(want.get_double(i), static_cast<double>(i), 1e-5 * static_cast<double>(i + 1));
   }
+}
+
+// Two constants of 4000 x 4000 that are made by the model, multiplied: left to run time.
+TEST(Bounds, ALargeProductOfConstantsIsNotFolded) {
+  const artifact::Program p = compiled(import_file(file("product-of-made-constants.onnx")).graph);
+  const bool left = std::any_of(p.kernels.begin(), p.kernels.end(),
+                                [](const artifact::Kernel& k) { return k.flops > 1e11; });
+  EXPECT_TRUE(left) << p.kernels.size() << " kernels";
 }
 
 // Every part has a kernel of its own no more.
