@@ -23,8 +23,7 @@ constexpr int64_t kLeastRows = 8;            // of what is not stored
 constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
 constexpr int64_t kMostRow = 64 << 10;       // bytes
 constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
-constexpr double kMostWritten =
-    8000;                          // expressions of a stage: schedules inline no more than 10000
+constexpr double kMostWritten = 8000;        // expressions of a stage with all maps inlined
 constexpr int64_t kMostTaps = 25;  // of a depthwise convolution in a pair: they are unrolled
 constexpr int64_t kChannels = 8;   // in whole blocks of so many
 
