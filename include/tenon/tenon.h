@@ -72,7 +72,8 @@ class Library {
   std::shared_ptr<const Impl> impl_;
 };
 
-// One context: memory and threads of its own. For one thread at a time; make as many as needed.
+// One context: memory and threads of its own. One per thread, made in the process that uses it: a run while another goes
+// on, or in a child of fork(), is an Error.
 class Session {
  public:
   explicit Session(const Library& library, int threads = 0);  // 0: one per core

@@ -60,7 +60,8 @@ Library::Library(const ManifestFile& manifest)
     if (!difference.empty()) {
       throw UserError(fmt::format("{} is not the manifest of {}: {}", manifest.path.string(), path_,
                                   difference),
-                      "put back the one that was written with the library");
+                      "put back the one that was written with the library; a process that has "
+                      "loaded an older library of that path must let go of it first");
     }
   } catch (...) {
     dlclose(handle_);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -44,6 +45,14 @@ Place parse_place(const std::string& text) {
     throw UserError("manifest: '" + text + "' is no place");
   }
   return p;
+}
+
+// 17, but neither 1e300 nor -1.
+int64_t read_count(const Json& j) {
+  if (!j.is_number_integer() || j < 0 || j > std::numeric_limits<int64_t>::max()) {
+    throw UserError("manifest: a count or a size is no whole number");
+  }
+  return j.get<int64_t>();
 }
 
 struct Kernel {
@@ -131,8 +140,8 @@ class Reader {
     n.name = j.at("name");
     StoredTensor t;
     t.dtype = j.at("dtype");
-    t.shape = j.at("shape").get<std::vector<int64_t>>();
-    t.bytes = j.at("bytes");
+    for (const Json& extent : j.at("shape")) t.shape.push_back(read_count(extent));
+    t.bytes = read_count(j.at("bytes"));
     n.outputs = {t};
     network_.nodes.push_back(std::move(n));
     return inputs_[i] = network_.nodes.size() - 1;
@@ -165,7 +174,7 @@ class Reader {
   }
 
   void add_step(const Json& s) {
-    const auto kernel = s.at("kernel").get<size_t>();
+    const auto kernel = static_cast<size_t>(read_count(s.at("kernel")));
     if (kernel >= kernels_.size()) {
       throw UserError(fmt::format("manifest: a step calls kernel {}, which is not there", kernel));
     }
@@ -250,7 +259,8 @@ class Reader {
   void name_layouts() {
     for (const auto& [i, node] : inputs_) {
       StoredTensor& t = network_.nodes[node].outputs[0];
-      t.layout = words(node, Layout(t.shape));
+      // Row-major, whatever the extents: of a tensor without elements there is no layout.
+      t.layout = words(node, Layout(std::vector<int64_t>(t.shape.size(), 1)));
     }
     for (const Step& s : steps_) {
       NetworkNode& n = network_.nodes[s.node];

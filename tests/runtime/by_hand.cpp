@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/checksum.h"
-
 namespace tenon::runtime {
 namespace {
 
@@ -57,19 +55,6 @@ const tenon_model_param kSecond[] = {
 const tenon_model_step kSteps[] = {{add_weights, "add", kFirst, 3},
                                    {twice_and_sum, "twice", kSecond, 3}};
 
-// w[i] = i
-void fill_weights(float* w) {
-  for (int64_t i = 0; i < kElements; ++i) {
-    w[i] = static_cast<float>(i);
-  }
-}
-
-uint64_t checksum_of_weights() {
-  float w[kWeightsBytes / sizeof(float)] = {};
-  fill_weights(w);
-  return chunk_checksum(0, w, sizeof w);
-}
-
 }  // namespace
 
 WeightsFile::WeightsFile() {
@@ -79,7 +64,9 @@ WeightsFile::WeightsFile() {
   trailer.sha256[0] = 1;
   trailer.sha256[1] = 2;
   trailer.sha256[2] = 3;
-  fill_weights(w);
+  for (int64_t i = 0; i < kElements; ++i) {
+    w[i] = static_cast<float>(i);
+  }
 }
 
 Ctx create(const tenon_model_options& options) {
@@ -122,18 +109,8 @@ void fill_and_check(tenon_model_ctx* ctx, const Buffers& b, float add) {
 
 }  // namespace tenon::runtime
 
-extern "C" const tenon_model_table tenon_model = {"by_hand",
-                                                  "{}",
-                                                  0,
-                                                  tenon::runtime::kInputs,
-                                                  tenon::runtime::kOutputs,
-                                                  tenon::runtime::kSteps,
-                                                  2,
-                                                  2,
-                                                  2,
-                                                  0,
-                                                  tenon::runtime::kArenaBytes,
-                                                  64,
-                                                  tenon::runtime::kWeightsBytes,
-                                                  tenon::runtime::checksum_of_weights(),
-                                                  {1, 2, 3}};
+using namespace tenon::runtime;
+
+extern "C" const tenon_model_table tenon_model = {
+    "by_hand", "{}", 0,           kInputs, kOutputs,      kSteps,           2,        2,
+    2,         0,    kArenaBytes, 64,      kWeightsBytes, kWeightsChecksum, {1, 2, 3}};

@@ -16,6 +16,7 @@ inline constexpr int64_t kElements = 1000;
 inline constexpr size_t kBytes = kElements * sizeof(float);
 inline constexpr int64_t kArenaBytes = 4032;    // kBytes rounded up to 64
 inline constexpr int64_t kWeightsBytes = 4032;  // the weights begin at 0
+inline constexpr uint64_t kWeightsChecksum = 0xcd340d04f3a1a17d;
 
 // The bytes of its weights file: w[i] = i.
 struct alignas(64) WeightsFile {

@@ -14,6 +14,8 @@
 #include <thread>
 
 #include "runtime/by_hand.h"
+#include "runtime/checksum.h"
+#include "support/sanitized.h"
 
 namespace tenon::runtime {
 namespace {
@@ -208,6 +210,9 @@ TEST(Fork, WhileAnotherThreadRuns) {
 }
 
 TEST(Fork, TheChildCreatesItsOwn) {
+  if (kThreadSanitized) {
+    GTEST_SKIP() << "the thread sanitizer starts no threads after fork()";
+  }
   const WeightsFile file;
   const Ctx before = create(with_weights(file, 3));
   for (int round = 0; round < 20; ++round) {
@@ -260,6 +265,13 @@ TEST(Weights, AShortenedFileIsRefused) {
     EXPECT_TRUE(says(refusal(o).c_str(), bytes < 64 ? "are too short" : "bytes instead of 4096"))
         << refusal(o);
   }
+}
+
+// Libraries keep the checksum that the tenon of their day computed: it never changes.
+TEST(Weights, TheChecksumIsTheSameForEver) {
+  const WeightsFile file;
+  EXPECT_EQ(chunk_checksum(0, file.w, sizeof file.w), kWeightsChecksum);
+  EXPECT_NE(chunk_checksum(1, file.w, sizeof file.w), kWeightsChecksum);
 }
 
 TEST(Weights, AnyChangedByteIsFound) {

@@ -232,6 +232,37 @@ TEST_F(Models, CompilesForAnotherMachine) {
 #endif
 }
 
+TEST_F(Models, VerifyReadsEveryFileAndRunTrustsNoManifest) {
+  const Json whole = parse_answer(tenon({"verify", artifact(), "--json"}), "tenon.verify/1");
+  EXPECT_EQ(whole["problems"], 0);
+  EXPECT_EQ(whole["files"].size(), 4U);
+  const Outcome text = tenon({"verify", artifact() + "/dqn.json"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "dqn.weights: ")) << text.out;
+
+  const std::string spoilt = in_dir("spoilt");
+  fs::copy(artifact(), spoilt);
+  std::string weights = files::read_file(spoilt + "/dqn.weights");
+  weights[weights.size() / 3] ^= 4;
+  files::write_file(spoilt + "/dqn.weights", weights);
+  const Outcome found = tenon({"verify", spoilt});
+  EXPECT_EQ(found.exit_code, 2);
+  EXPECT_TRUE(contains(found.out, "dqn.weights has another SHA-256")) << found.out;
+  EXPECT_TRUE(contains(found.err, "1 of 4 files are not as they were written")) << found.err;
+  expect_user_error(tenon({"run", spoilt}), "were changed since they were written");
+
+  Json manifest = Json::parse(files::read_file(artifact() + "/dqn.json"));
+  manifest["inputs"][0]["shape"][1] = 4000;
+  files::write_file(spoilt + "/dqn.json", manifest.dump());
+  for (const char* command : {"run", "bench", "profile", "explain"}) {
+    expect_user_error(tenon({command, spoilt}),
+                      "/inputs/0/shape/1 is 4 in the library and 4000 in the manifest");
+  }
+  expect_user_error(tenon({"compare", model(), spoilt}), "/inputs/0/shape/1");
+  expect_user_error(tenon({"explain", spoilt, "--show", "layouts"}), "/inputs/0/shape/1");
+  expect_user_error(tenon({"verify", in_dir("nowhere")}), "is not a manifest");
+}
+
 TEST_F(Models, RunReadsAndWritesArrays) {
   const Outcome first =
       tenon({"run", artifact(), "--inputs", "seed:7", "--outputs", in_dir("a.npz"), "--json"});
