@@ -58,6 +58,7 @@ class Spread {
     const ir::Array& want = want_.at(name);
     std::vector<double>& s = spread_[name];
     s.resize(static_cast<size_t>(want.elements()), 0);
+    typical_.emplace(name, 0);
     if (moved.shape() != want.shape()) {
       std::fill(s.begin(), s.end(), HUGE_VAL);
       return;

@@ -123,7 +123,8 @@ std::string invalid(const Case& c) {
     proto::ModelProto m = c.model;
     state_values(m, evaluate(c.model, c.inputs, nullptr));
     ::onnx::checker::check_model(m);
-    ::onnx::ShapeInferenceOptions strict(true, 1, true);
+    // Without the propagation of data, in which version 1.12 of the library crashes.
+    ::onnx::ShapeInferenceOptions strict(true, 1, false);
     ::onnx::shape_inference::InferShapes(m, ::onnx::OpSchemaRegistry::Instance(), strict);
   } catch (const std::exception& e) {
     return e.what();

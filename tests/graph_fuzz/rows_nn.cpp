@@ -26,6 +26,8 @@ struct Window {
   Ints kernel, strides, dilations, pads;
   Attributes attributes;
   bool valid = true;
+  bool starts_inside =
+      true;  // every window, also when their number is rounded up: ONNX changed its mind on others
 };
 
 // Kernels that fit into the padded image; pads are smaller than the kernel.
@@ -47,7 +49,8 @@ Window window(Draft& d, const Drawn& x, bool dilated) {
   if (d.rng().chance(0.7)) w.attributes.emplace_back("strides", w.strides);
   if (dilated && d.rng().chance(0.7)) w.attributes.emplace_back("dilations", w.dilations);
   if (dilated && w.attributes.size() < 2) w.dilations.assign(w.dilations.size(), 1);
-  const int64_t form = d.rng().between(0, 3);
+  const int64_t form = d.rng().between(0, 4);
+  w.starts_inside = form == 4;
   if (form <= 1) w.attributes.emplace_back("pads", w.pads);
   if (form == 2 && *std::max_element(w.dilations.begin(), w.dilations.end()) == 1) {
     w.attributes.emplace_back("auto_pad",
@@ -58,6 +61,7 @@ Window window(Draft& d, const Drawn& x, bool dilated) {
     const auto k = static_cast<size_t>(i);
     const int64_t reach = (w.kernel[k] - 1) * w.dilations[k] + 1;
     if (form != 0 && form != 1) w.valid = w.valid && x.extent(i + 2) >= reach;
+    w.starts_inside = w.starts_inside && w.strides[k] <= w.kernel[k];
   }
   return w;
 }
@@ -106,7 +110,9 @@ bool max_pool(Draft& d, const Row& row) {
   const Drawn x = image(d, row.types);
   Window w = window(d, x, d.opset() >= 10);
   if (!w.valid) return false;
-  if (d.opset() >= 10 && d.rng().chance(0.2)) w.attributes.emplace_back("ceil_mode", int64_t{1});
+  if (d.opset() >= 10 && w.starts_inside && d.rng().chance(0.4)) {
+    w.attributes.emplace_back("ceil_mode", int64_t{1});
+  }
   return d.node(row.name(), {x.name}, w.attributes, d.opset() >= 8 && d.rng().chance(0.2) ? 2 : 1);
 }
 

@@ -30,6 +30,9 @@ struct Side {
   Border border;
   bool align_corners;
 
+  // Every position is reflected to the only element: positions are not computed at all.
+  bool point() const { return border == Border::kReflect && align_corners && extent == 1; }
+
   // From -1..1 to positions of elements.
   Expr position(const Expr& g) const {
     const auto n = static_cast<double>(extent);
@@ -43,7 +46,7 @@ struct Side {
     if (border == Border::kZeros) return x;
     const double low = align_corners ? 0 : -0.5;
     const double span = align_corners ? n - 1 : n;
-    if (span == 0) return number(x, 0);
+    if (point()) return number(x, 0);
     const Expr away = absolute(x - number(x, low));
     const Expr turns = floor_of(away / number(x, span));
     const Expr rest = away - turns * number(x, span);
@@ -67,8 +70,10 @@ struct Side {
 };
 
 struct Sampler {
-  te::Tensor image, rows, columns;  // rows and columns: positions [n, y, x]
+  te::Tensor image, rows,
+      columns;  // rows and columns: positions [n, y, x], none in the direction of a point
   Side vertical, horizontal;
+  ir::DType position;
 
   // The element at whole-numbered positions, in the wide type.
   Expr element(Axes axes, const Expr& y, const Expr& x) const {
@@ -80,8 +85,12 @@ struct Sampler {
     const Expr seen = ir::logical_and(vertical.inside(sy), horizontal.inside(sx));
     return ir::select(seen, value, ir::zero_of(value.dtype()));
   }
-  Expr row(Axes axes) const { return ir::load(rows, {axes[0], axes[2], axes[3]}); }
-  Expr column(Axes axes) const { return ir::load(columns, {axes[0], axes[2], axes[3]}); }
+  Expr row(Axes axes) const { return along(vertical, rows, axes); }
+  Expr column(Axes axes) const { return along(horizontal, columns, axes); }
+  Expr along(const Side& side, const te::Tensor& positions, Axes axes) const {
+    if (side.point()) return ir::zero_of(position);
+    return ir::load(positions, {axes[0], axes[2], axes[3]});
+  }
 };
 
 Expr nearest(const Sampler& s, Axes axes) {
@@ -145,14 +154,19 @@ std::vector<ValueId> convert_grid_sample(Convert& c) {
   const ir::DType t = c.dtype(0);
   return {c.b().compute("grid_sample", {c.input(0), c.input(1)}, [&](te::Builder& b, Tensors in) {
     const auto positions = [&](const std::string& name, const Side& side, int64_t which) {
+      if (side.point()) return te::Tensor();
       return b.compute(name, {grid[0], grid[1], grid[2]}, [&](Axes a) {
         const Expr g = ir::cast(wide(in[1].dtype()), ir::load(in[1], {a[0], a[1], a[2], which}));
         return side.sampled(side.position(g));
       });
     };
     const Side vertical{image[2], border, corners}, horizontal{image[3], border, corners};
-    const Sampler s{in[0], positions("grid_sample.rows", vertical, 1),
-                    positions("grid_sample.columns", horizontal, 0), vertical, horizontal};
+    const Sampler s{in[0],
+                    positions("grid_sample.rows", vertical, 1),
+                    positions("grid_sample.columns", horizontal, 0),
+                    vertical,
+                    horizontal,
+                    wide(in[1].dtype())};
     return b.compute("grid_sample", {image[0], image[1], grid[1], grid[2]}, [&](Axes a) {
       const Expr v = is_nearest  ? nearest(s, a)
                      : is_linear ? weighted(s, a, 2, linear_weight)
