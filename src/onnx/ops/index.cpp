@@ -178,33 +178,48 @@ std::vector<ValueId> convert_arg(Convert& c) {
   return {c.b().reshape(places, shape)};
 }
 
-// Whether `other` comes before `own` in the order of TopK, where NaN is larger than any number and equal
-// elements keep theirs.
-Expr comes_first(const Expr& other, const Expr& own, const Expr& earlier, bool largest) {
-  const Expr better = largest ? ir::lt(own, other) : ir::lt(other, own);
-  const Expr before = ir::logical_or(better, ir::logical_and(ir::eq(own, other), earlier));
-  if (!own.dtype().is_float()) {
-    return before;
+// What TopK sorts by: elements that are numbers, and which of equal ones comes first.
+struct SortKeys {
+  te::Tensor value, turn;
+};
+
+// NaN is larger than any number: it becomes an infinity, and its turn comes before (or, among the
+// smallest, after) those of the infinities that there are.
+SortKeys sort_keys(te::Builder& t, const te::Tensor& x, const Line& line, bool largest) {
+  const int64_t behind = largest ? -line.length() : line.length();
+  const auto turn = [&](Axes at) -> Expr { return ir::cast(ir::kI32, at[line.axis]); };
+  if (!x.dtype().is_float()) {
+    return {x, t.compute("topk.turn", line.whole, turn)};
   }
-  const Expr own_nan = ir::call(ir::Intrinsic::kIsNan, {own});
-  const Expr other_nan = ir::call(ir::Intrinsic::kIsNan, {other});
-  const Expr among_nans = ir::logical_and(own_nan, ir::logical_and(other_nan, earlier));
-  const Expr one_nan = largest ? ir::logical_and(other_nan, ir::logical_not(own_nan))
-                               : ir::logical_and(own_nan, ir::logical_not(other_nan));
-  return ir::logical_or(before, ir::logical_or(among_nans, one_nan));
+  const auto if_nan = [&](Axes at, const Expr& nan, const Expr& number) {
+    const Expr own = ir::load(x, {at.begin(), at.end()});
+    return ir::select(ir::call(ir::Intrinsic::kIsNan, {own}), nan, number);
+  };
+  const te::Tensor value = t.compute("topk.value", line.whole, [&](Axes at) {
+    return if_nan(at, ir::identity_of(ir::BinaryOp::kMin, x.dtype()),
+                  ir::load(x, {at.begin(), at.end()}));
+  });
+  return {value, t.compute("topk.turn", line.whole, [&](Axes at) {
+            return if_nan(at, turn(at) + ir::make_int(ir::kI32, behind), turn(at));
+          })};
 }
 
 // Element i comes at the place that equals the number of elements before it in the order.
 ValueId top_places(Convert& c, const Line& line, const Shape& shape, bool largest) {
   return c.b().compute("topk", {c.input(0)}, [&](te::Builder& t, Tensors in) {
+    const SortKeys keys = sort_keys(t, in[0], line, largest);
     const te::Tensor rank = t.reduce(
         "topk.rank", line.whole, ir::BinaryOp::kAdd, {line.length()}, [&](Axes at, Axes k) {
           std::vector<ir::Var> others(at.begin(), at.end());
           others.erase(others.begin() + static_cast<std::ptrdiff_t>(line.axis));
-          const Expr own = ir::load(in[0], {at.begin(), at.end()});
-          const Expr other = line.read(in[0], others, k[0]);
-          const Expr first = comes_first(other, own, ir::lt(k[0], at[line.axis]), largest);
-          return ir::select(first, ir::make_int(ir::kI32, 1), ir::make_int(ir::kI32, 0));
+          const auto own = [&](const te::Tensor& x) { return ir::load(x, {at.begin(), at.end()}); };
+          const auto other = [&](const te::Tensor& x) { return line.read(x, others, k[0]); };
+          const Expr better = largest ? ir::lt(own(keys.value), other(keys.value))
+                                      : ir::lt(other(keys.value), own(keys.value));
+          const Expr earlier = ir::logical_and(ir::eq(own(keys.value), other(keys.value)),
+                                               ir::lt(other(keys.turn), own(keys.turn)));
+          return ir::select(ir::logical_or(better, earlier), ir::make_int(ir::kI32, 1),
+                            ir::make_int(ir::kI32, 0));
         });
     return t.reduce("topk.place", shape, ir::BinaryOp::kMax, {line.length()}, [&](Axes at, Axes k) {
       std::vector<ir::Var> others(at.begin(), at.end());
