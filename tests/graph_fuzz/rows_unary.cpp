@@ -156,7 +156,7 @@ const Row kRows[] = {
     {"Relu", 14, 21, kFloats | kSigned, unary_any},
     {"Round", 11, 21, kFloats, unary_any},
     {"Selu", 7, 21, kFloats, selu},
-    {"Shrink", 9, 21, kNumbers, shrink},
+    {"Shrink", 9, 21, kFloats | kSigned, shrink},
     {"Sigmoid", 7, 21, kFloats, unary_any},
     {"Sign", 9, 21, kNumbers, unary_any},
     {"Sin", 7, 21, kFloats, unary, kAngle},
