@@ -46,22 +46,21 @@ bool is_for_this_machine(const std::filesystem::path& library) {
   return header.e_machine == kMachine;
 }
 
-Library::Library(const ManifestFile& manifest)
-    : path_(manifest.library().string()), name_(manifest.name) {
-  check_file(manifest);
+Library::Library(const ManifestFile& file) : path_(file.library().string()), name_(file.name) {
+  check_file(file);
   handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     throw UserError(fmt::format("cannot load {}: {}", path_, dlerror()),
-                    fmt::format("it was compiled for {}", manifest.target));
+                    fmt::format("it was compiled for {}", file.target));
   }
   try {
     find_all();
-    const std::string difference = manifest_difference(this->manifest(), manifest.text);
+    const std::string difference = manifest_difference(manifest(), file.text);
     if (!difference.empty()) {
-      throw UserError(fmt::format("{} is not the manifest of {}: {}", manifest.path.string(), path_,
-                                  difference),
-                      "put back the one that was written with the library; a process that has "
-                      "loaded an older library of that path must let go of it first");
+      throw UserError(
+          fmt::format("{} is not the manifest of {}: {}", file.path.string(), path_, difference),
+          "put back the one that was written with the library; a process that has "
+          "loaded an older library of that path must let go of it first");
     }
   } catch (...) {
     dlclose(handle_);

@@ -17,7 +17,7 @@ bool is_for_this_machine(const std::filesystem::path& library);
 class Library {
  public:
   // Throws UserError if the library is not the one that was written with the manifest, or cannot be loaded here.
-  explicit Library(const ManifestFile& manifest);
+  explicit Library(const ManifestFile& file);
   ~Library();
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;

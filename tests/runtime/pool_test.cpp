@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -330,6 +331,25 @@ TEST(Pool, CreatedUsedAndDestroyedManyTimes) {
     std::atomic<int64_t> sum{0};
     parallel(rt, 10, [&](int64_t begin, int64_t end) { sum += end - begin; });
     EXPECT_EQ(sum, 10);
+  }
+}
+
+TEST(Pool, InAChildOfForkEverythingRunsOnTheCaller) {
+  for (int round = 0; round < 60; ++round) {
+    Runtime rt = make(1 + round % 4);
+    parallel(rt, 8, [](int64_t, int64_t) {});
+    sleep_us(round % 3 * 100);  // workers are awake, or asleep
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);  // ends a child that hangs
+      int64_t sum = 0;
+      parallel(rt, 100, [&](int64_t begin, int64_t end) { sum += end - begin; });
+      rt.reset();
+      _exit(sum == 100 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "round " << round;
   }
 }
 
