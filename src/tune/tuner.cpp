@@ -347,6 +347,7 @@ struct TaskTuner::Impl {
     const cost::RankingQuality quality =
         trained ? ranking(e, proposed, got) : cost::RankingQuality{};
     keep(e, got, proposed);
+    std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
     watch.time("train", [&] { model->update(samples); });
     adapt_population(e, before);
     scheduler.report(static_cast<int>(i), best_or_never(e));

@@ -8,6 +8,7 @@
 #include "compile/lock.h"
 #include "compile/run.h"
 #include "corpus/file_name.h"
+#include "graph/define.h"
 #include "graph/random_graph.h"
 #include "onnx/import.h"
 

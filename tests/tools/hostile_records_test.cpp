@@ -71,7 +71,8 @@ class HostileRecords : public ::testing::Test {
     const std::string path = in_dir(name);
     const auto db = db::Database::open(path);
     const auto target = std::make_shared<const target::Target>(target::host_target());
-    for (const Json& entry : lock()["tasks"]) {
+    const Json all = lock();
+    for (const Json& entry : all["tasks"]) {
       db->add_task({entry["task"], entry["te"], entry["edges"], "", 0});
       const task::Task t = tune::task_of(db->tasks().back(), target);
       task::Measurement m;

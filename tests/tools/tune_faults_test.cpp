@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <set>
 
 #include "measure/faults.h"
 #include "support/rng.h"
@@ -118,14 +117,10 @@ TEST(TuneFaults, ADiskThatFillsUpMakesNothingWrong) {
   const Outcome o = f.run(
       {"--trials", "40", "--round", "8", "--jsonl", "--build-tool", TENON_FAULTY_TUNING_BUILD});
   ASSERT_EQ(o.exit_code, 0) << o.err;
-  const auto undecided = of_kind(events_of(o.out), "undecided");
-  EXPECT_FALSE(undecided.empty());
+  EXPECT_FALSE(of_kind(events_of(o.out), "undecided").empty());
   EXPECT_TRUE(of_kind(events_of(o.out), "wrong").empty());
-  std::set<std::string> open;
-  for (const Json& e : undecided) open.insert(e.at("trace").get<std::string>());
   for (const auto& m : f.database()->measurements({})) {
-    EXPECT_NE(m.outcome, task::Outcome::kWrong) << m.error;
-    EXPECT_FALSE(open.contains(m.trace)) << "recorded, but not judged";
+    EXPECT_TRUE(m.outcome == task::Outcome::kOk || m.outcome == task::Outcome::kRefused) << m.error;
   }
   f.expect_right_artifact("at the end");
 }
