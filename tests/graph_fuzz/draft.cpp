@@ -62,7 +62,7 @@ Shape broadcast(const Shape& a, const Shape& b) {
 }
 
 Draft::Draft(const Settings& s)
-    : settings_(s), rng_(s.seed * 0x9e3779b97f4a7c15ULL + 7), opset_(rng_.between(7, 21)) {
+    : settings_(s), rng_(Rng(s.seed).next()), opset_(rng_.between(7, 21)) {
   model_.set_ir_version(format_of(opset_));
   model_.set_producer_name("graph_fuzz");
   proto::OperatorSetIdProto* o = model_.add_opset_import();

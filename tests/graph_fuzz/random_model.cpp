@@ -76,8 +76,8 @@ void long_chain(Draft& d) {
 Case draw_case(const Settings& s) {
   Draft d(s);
   const double u = d.rng().unit();
-  if (u < 0.006) many_readers(d);
-  if (u >= 0.006 && u < 0.012) many_parts(d);
+  if (u < 0.008) many_readers(d);
+  if (u >= 0.008 && u < 0.012) many_parts(d);
   if (u >= 0.012 && u < 0.018) long_chain(d);
   if (d.rng().chance(0.05)) d.input(ir::kF32, {2, 3});  // perhaps nobody reads it
   const std::vector<const Row*> rows = rows_at(d.opset());
