@@ -30,10 +30,17 @@ double distance(double a, double b) {
   return std::isfinite(d) ? d : HUGE_VAL;
 }
 
+double smallest_normal(ir::DType t) {
+  if (t == ir::kF64) return 0x1p-1022;
+  return t == ir::kF16 ? 0x1p-14 : 0x1p-126;
+}
+
 bool near(const ir::Array& got, const ir::Array& want, int64_t i) {
   if (!want.dtype().is_float()) return got.get(i).i == want.get(i).i;
   const double g = got.get_double(i), w = want.get_double(i);
-  return distance(g, w) <= kUnits * unit_roundoff(want.dtype()) * std::abs(w);
+  // Below the smallest normal number, units in the last place no longer shrink with the value.
+  const double size = std::max(std::abs(w), smallest_normal(want.dtype()));
+  return distance(g, w) <= kUnits * unit_roundoff(want.dtype()) * size;
 }
 
 // How far disturbed runs are from the plain one, for every element of every output.
