@@ -58,7 +58,7 @@ class Shrinker {
     one_output();
     bool smaller = true;
     while (smaller && tries_ > 0) {
-      smaller = false;
+      smaller = end_earlier();
       for (int many = case_.model.graph().node_size() / 2; many > 0; many /= 2) {
         smaller = cut(many) || smaller;
       }
@@ -102,6 +102,21 @@ class Shrinker {
       *list->Add() = only;
       if (take(less)) return;
     }
+  }
+
+  // The first node whose result is enough of an output.
+  bool end_earlier() {
+    for (int i = 0; i + 1 < graph().node_size(); ++i) {
+      for (const std::string& name : graph().node(i).output()) {
+        if (name.empty()) continue;
+        Case less = case_;
+        auto* list = less.model.mutable_graph()->mutable_output();
+        list->Clear();
+        list->Add()->set_name(name);
+        if (take(less)) return true;
+      }
+    }
+    return false;
   }
 
   // `many` nodes in a row whose results become inputs of the model.
