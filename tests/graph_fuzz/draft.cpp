@@ -194,7 +194,7 @@ Drawn Draft::input(ir::DType t, const Shape& shape, const Range& range) {
   Range r = range;
   r.integers = r.integers || rng_.chance(0.4);
   ir::Array a = random_array(t, shape, r);
-  if (t.is_float() && a.elements() > 0 && rng_.chance(settings_.special)) {
+  if (t.is_float() && a.elements() > 0 && rng_.chance(settings_.special) && !range.finite) {
     const double infinity = std::numeric_limits<double>::infinity();
     const std::vector<double> odd = {std::nan(""), infinity, -infinity, -0.0};
     for (int64_t i = rng_.between(1, 3); i > 0; --i) {

@@ -23,10 +23,12 @@ struct Settings {
   double special = 0.03;  // share of the float leaves with a few NaN and infinities
 };
 
-// Numbers of a leaf: in [low, high], integers or not.
+// Numbers of a leaf: in [low, high], integers or not. Inputs may get a few NaN and infinities beside them, unless they
+// must be `finite`.
 struct Range {
   double low = -3, high = 3;
   bool integers = false;
+  bool finite = false;
 };
 
 struct Drawn {

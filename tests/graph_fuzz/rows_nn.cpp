@@ -66,6 +66,9 @@ Window window(Draft& d, const Drawn& x, bool dilated) {
   return w;
 }
 
+// What an infinite weight makes of padding is nothing here and NaN in the definition (docs/special-values.md).
+constexpr Range kWeights{.low = -3, .high = 3, .integers = false, .finite = true};
+
 bool conv(Draft& d, const Row& row) {
   const Drawn x = image(d, row.types);
   const Window w = window(d, x, true);
@@ -78,7 +81,8 @@ bool conv(Draft& d, const Row& row) {
   const int64_t out = g * d.rng().between(1, g > 4 ? 2 : 8);
   Shape s{out, x.extent(1) / g};
   s.insert(s.end(), w.kernel.begin(), w.kernel.end());
-  Names in{x.name, d.rng().chance(0.85) ? d.constant(x.type(), s).name : d.input(x.type(), s).name};
+  Names in{x.name, d.rng().chance(0.85) ? d.constant(x.type(), s).name
+                                        : d.input(x.type(), s, kWeights).name};
   if (d.rng().chance(0.5)) in.push_back(d.leaf(x.type(), {out}).name);
   Attributes a = w.attributes;
   if (g != 1) a.emplace_back("group", g);
@@ -100,7 +104,7 @@ bool conv_transpose(Draft& d, const Row& row) {
   }
   Shape s{x.extent(1), d.rng().between(1, 4)};
   s.insert(s.end(), kernel.begin(), kernel.end());
-  Names in{x.name, d.leaf(x.type(), s).name};
+  Names in{x.name, d.leaf(x.type(), s, kWeights).name};
   if (d.rng().chance(0.5)) in.push_back(d.leaf(x.type(), {s[1] * g}).name);
   return d.node(row.name(), in,
                 {{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}, {"group", g}});

@@ -212,5 +212,20 @@ TEST(SpecialValues, GlobalMaxPoolKeepsNan) {
   EXPECT_EQ(difference(reshaped(got, {count, 1}), of_each_row(ir::kF32, &RowCase::largest)), "");
 }
 
+TEST(SpecialValues, ScatterKeepsNan) {
+  const ir::Array data = floats({kNan, 1, 2, 3, -kInf});
+  const ir::Array updates = floats({0, kNan, 5, -kInf, 4});
+  const auto scattered = [&](const std::string& reduction) {
+    return OpRun("ScatterElements", 18)
+        .in(data)
+        .in(ints({0, 1, 2, 3, 4}))
+        .in(updates)
+        .with("reduction", reduction)
+        .run()[0];
+  };
+  EXPECT_EQ(difference(scattered("max"), floats({kNan, kNan, 5, 3, 4})), "");
+  EXPECT_EQ(difference(scattered("min"), floats({kNan, kNan, 2, -kInf, -kInf})), "");
+}
+
 }  // namespace
 }  // namespace tenon::onnx

@@ -25,11 +25,12 @@ std::optional<BinaryOp> reduction_of(Convert& c) {
   if (name == "mul") {
     return BinaryOp::kMul;
   }
+  const bool floats = c.dtype(0).is_float();
   if (name == "max") {
-    return BinaryOp::kMax;
+    return floats ? BinaryOp::kMaximum : BinaryOp::kMax;
   }
   if (name == "min") {
-    return BinaryOp::kMin;
+    return floats ? BinaryOp::kMinimum : BinaryOp::kMin;
   }
   refuse("reduction '{}' is not known", name);
 }
