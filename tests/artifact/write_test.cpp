@@ -2,10 +2,15 @@
 #include "artifact/write.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "artifact/model.h"
 #include "artifact/programs.h"
@@ -39,6 +44,38 @@ TEST(Write, ASmallNetworkRunsRight) {
       EXPECT_EQ(difference(net.expected(inputs), session.run(inputs)), "");
     }
   }
+}
+
+// The linker's own handlers would delete its output and end the process.
+TEST(Write, SignalsReachTheProgramAndDisturbNoLinking) {
+  const ScratchFolder folder;
+  const Chain net = small_network("net", target::host_target());
+  static std::atomic<int> heard;
+  heard = 0;
+  struct sigaction ours = {};
+  struct sigaction before = {};
+  ours.sa_handler = [](int) { ++heard; };
+  ours.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &ours, &before);
+  std::atomic<bool> done = false;
+  int sent = 0;
+  std::thread sender([&] {
+    for (; !done; ++sent) {
+      kill(getpid(), SIGINT);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NO_THROW(write(net.program(), {.directory = folder / "out"}));
+  }
+  done = true;
+  sender.join();
+  sigaction(SIGINT, &before, nullptr);
+  EXPECT_GT(sent, 20);
+  EXPECT_GT(heard, sent / 2) << "signals were lost";
+  Session session(Model::load(folder / "out"), 1);
+  const auto inputs = net.random_inputs(1);
+  EXPECT_EQ(difference(net.expected(inputs), session.run(inputs)), "");
 }
 
 TEST(Write, TheSameProgramGivesTheSameBytes) {
