@@ -141,7 +141,8 @@ TEST(Tune, AnAgentOfLayoutsIsKeptAndReadAgain) {
   again.back() = f.path("third.db").string();
   Args nowhere = again;
   std::replace(nowhere.begin(), nowhere.end(), agent, std::string("/no/such/folder/agent"));
-  expect_error(f.run(nowhere), 2, "/no/such/folder/agent: cannot be written: No such file or directory");
+  expect_error(f.run(nowhere), 2,
+               "/no/such/folder/agent: cannot be written: No such file or directory");
   EXPECT_FALSE(fs::exists(f.path("third.db"))) << "found before any work";
   std::ofstream(agent) << "nonsense";
   expect_error(f.run(again), 2, "cannot read a layout agent from " + agent);
