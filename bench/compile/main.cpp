@@ -40,7 +40,7 @@ struct Measured {
 struct Row {
   std::string name;
   std::vector<std::pair<double, double>> points;  // nodes and seconds
-  // Of the points that take long enough to be told from noise.
+  // Only points that take long enough to be told from noise count.
   double exponent() const {
     std::vector<std::pair<double, double>> long_ones;
     for (const auto& p : points) {

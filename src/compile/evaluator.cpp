@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/backend.h"
+#include "graph/passes.h"
 #include "lower/lower.h"
 #include "schedule/trace.h"
 #include "templates/template.h"
@@ -13,17 +14,6 @@ namespace tenon::compile {
 namespace {
 
 constexpr double kInterpretedPoints = 20'000;
-
-double points(const te::ComputeDag& dag) {
-  double total = 0;
-  for (const te::OpRef& op : dag.ops) {
-    double n = 1;
-    for (const te::Axis& a : op->axes) n *= static_cast<double>(a.extent);
-    for (const te::Axis& a : op->reduce_axes) n *= static_cast<double>(a.extent);
-    total += n;
-  }
-  return total;
-}
 
 // Memory at the alignment that kernels rely on.
 class Aligned {
@@ -78,8 +68,8 @@ std::vector<ir::Array> run_compiled(const te::ComputeDag& dag, const target::Tar
 graph::Evaluator compiled_evaluator() {
   return [target = target::host_target()](const te::ComputeDag& dag,
                                           const std::vector<ir::Array>& inputs) {
-    return points(dag) <= kInterpretedPoints ? te::evaluate(dag, inputs)
-                                             : run_compiled(dag, target, inputs);
+    return graph::points(dag) <= kInterpretedPoints ? te::evaluate(dag, inputs)
+                                                    : run_compiled(dag, target, inputs);
   };
 }
 

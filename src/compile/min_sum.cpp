@@ -233,7 +233,7 @@ MinSum::Values MinSum::sweep() const {
     pairs[p.a].push_back(&p);
     pairs[p.b].push_back(&p);
   }
-  // What depends on the value of one variable.
+  // Sums up the costs that depend on the value of one variable.
   const auto share = [&](size_t i) {
     double sum = single_[i][v[i]];
     for (const Pair* p : pairs[i]) sum += p->costs[v[p->a] * single_[p->b].size() + v[p->b]];

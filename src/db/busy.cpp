@@ -19,7 +19,7 @@ std::string locked_name(const std::string& path) {
   return fmt::format("{:02x}:{:02x}:{}", major(s.st_dev), minor(s.st_dev), s.st_ino);
 }
 
-// Of the file of shared memory beside the database, SQLite's lock to write.
+// SQLite keeps its lock to write at this byte of the file of shared memory beside the database.
 constexpr const char* kWriteByte = "120";
 
 }  // namespace

@@ -39,7 +39,7 @@ class Taken {
   std::map<int64_t, int64_t> runs_;  // begin -> end
 };
 
-// What is placed so far, by steps: a binary tree whose leaves are steps. Finding what lives at the same time as a tensor
+// Holds what is placed so far in a binary tree whose leaves are steps. Finding what lives at the same time as a tensor
 // takes a walk to the two ends of its life, however many are placed.
 class Plan {
  public:

@@ -30,6 +30,9 @@ struct OptimizeOptions {
 };
 void optimize(Graph& g, const PassContext& context = {}, const OptimizeOptions& options = {});
 
+// Turns of all loops of a dag, which is what evaluating it costs.
+double points(const te::ComputeDag& dag);
+
 // The passes. Each leaves a graph that compact() has cleaned.
 void fold_constants(Graph& g, const PassContext& context);
 // conv(pad(x), w) with zeros around positions  ->  conv(x, w), padded by itself.

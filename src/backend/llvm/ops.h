@@ -44,7 +44,7 @@ class Ops {
   llvm::Value* float_binary(ir::BinaryOp op, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_pick(bool smaller, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_extremum(bool smaller, llvm::Value* x, llvm::Value* y);
-  // What a reduction by kMin or kMax skips, replaced by what changes nothing there.
+  // Replaces every NaN, which reductions by kMin and kMax skip, by their neutral element.
   llvm::Value* without_nan(ir::BinaryOp op, ir::DType t, llvm::Value* x);
   llvm::Value* int_binary(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y, bool index);
   llvm::Value* divide(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y);

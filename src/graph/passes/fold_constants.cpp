@@ -15,17 +15,6 @@ constexpr double kInterpreted = 250;      // how many times slower a point is wi
 constexpr double kMostBytes = 4e9;        // of results that are there at a time
 constexpr double kMostGrowth = 8;         // or so many times the constants of the model
 
-double points(const te::ComputeDag& dag) {
-  double total = 0;
-  for (const te::OpRef& op : dag.ops) {
-    double n = 1;
-    for (const te::Axis& a : op->axes) n *= static_cast<double>(a.extent);
-    for (const te::Axis& a : op->reduce_axes) n *= static_cast<double>(a.extent);
-    total += n;
-  }
-  return total;
-}
-
 // Where a known scalar decides that another input is never read, the node stops asking for it. What
 // only this input needed is then dropped with it.
 //   where(false, a, b)  ->  where(b)
@@ -124,6 +113,17 @@ class FoldConstants {
 };
 
 }  // namespace
+
+double points(const te::ComputeDag& dag) {
+  double total = 0;
+  for (const te::OpRef& op : dag.ops) {
+    double n = 1;
+    for (const te::Axis& a : op->axes) n *= static_cast<double>(a.extent);
+    for (const te::Axis& a : op->reduce_axes) n *= static_cast<double>(a.extent);
+    total += n;
+  }
+  return total;
+}
 
 void fold_constants(Graph& g, const PassContext& context) {
   FoldConstants(g, context).run();
