@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "schedule/winograd.h"
+#include "schedule/algorithms/winograd.h"
 
 namespace tenon::compile {
 namespace {

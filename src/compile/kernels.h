@@ -6,7 +6,7 @@
 
 #include "compile/compile.h"
 #include "compile/layouts.h"
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 
 namespace tenon::compile {
 

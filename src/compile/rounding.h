@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 
 namespace tenon::compile {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "layout/layout.h"
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 #include "schedule/fields.h"
 #include "te/dag.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "ir/ir.h"
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 #include "schedule/dots.h"
 
 namespace tenon::schedule {

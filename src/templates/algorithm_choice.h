@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 #include "support/function_ref.h"
 #include "templates/template.h"
 

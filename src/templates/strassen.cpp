@@ -7,7 +7,7 @@
 // that it reads itself, while they are in its own cache; where rows do not make even blocks of some size, the sums are
 // made once, and the cores share out panels, each reading what others wrote.
 // Work on rows in front (a layer norm) is done beforehand: a sum adds rows that lie far apart.
-#include "schedule/strassen.h"
+#include "schedule/algorithms/strassen.h"
 
 #include <algorithm>
 #include <numeric>

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "schedule/phases.h"
+#include "schedule/algorithms/phases.h"
+#include "schedule/algorithms/winograd.h"
 #include "schedule/primitives/variant.h"
-#include "schedule/winograd.h"
 #include "templates/algorithm_choice.h"
 #include "templates/anchor.h"
 #include "templates/families.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Templates by the algorithm that is asked for: the right one fits, and its program is right for each kind of target.
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 
 #include <gtest/gtest.h>
 

@@ -2,12 +2,12 @@
 #include "schedule/primitives/variant.h"
 
 #include "arith/interval.h"
-#include "schedule/bfloat16.h"
-#include "schedule/im2col.h"
-#include "schedule/phases.h"
+#include "schedule/algorithms/bfloat16.h"
+#include "schedule/algorithms/im2col.h"
+#include "schedule/algorithms/phases.h"
+#include "schedule/algorithms/strassen.h"
+#include "schedule/algorithms/winograd.h"
 #include "schedule/rules.h"
-#include "schedule/strassen.h"
-#include "schedule/winograd.h"
 #include "te/limits.h"
 
 namespace tenon::schedule {

@@ -11,7 +11,7 @@
 //   im2col and phases change where numbers lie, not how results are rounded: im2col.h, phases.h.
 #pragma once
 
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 #include "schedule/fields.h"
 #include "schedule/state.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/bfloat16.h"
+#include "schedule/algorithms/bfloat16.h"
 
 #include "ir/build.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/im2col.h"
+#include "schedule/algorithms/im2col.h"
 
 #include <algorithm>
 

@@ -6,7 +6,7 @@
 //     =>  C.p[n, y, x, c, r, s] = X[n, c, y*2 + r, x*2 + s];   C = sum(c, r, s) C.p[n, y, x, c, r, s] * W[k, c, r, s]
 #pragma once
 
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 namespace tenon::schedule {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/winograd.h"
+#include "schedule/algorithms/winograd.h"
 
 #include <algorithm>
 

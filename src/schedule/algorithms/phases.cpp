@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/phases.h"
+#include "schedule/algorithms/phases.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 #include "schedule/state.h"
 
 namespace tenon::schedule {

@@ -6,7 +6,7 @@
 //     =>  C.h = bf16(X);   C = sum(k) f32(C.h[i, k]) * f32(W[k, j])
 #pragma once
 
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 namespace tenon::schedule {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/algorithms.h"
+#include "schedule/algorithms/algorithms.h"
 
 #include <array>
 

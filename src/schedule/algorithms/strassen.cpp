@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/strassen.h"
+#include "schedule/algorithms/strassen.h"
 
 #include <algorithm>
 

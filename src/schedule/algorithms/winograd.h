@@ -3,7 +3,7 @@
 // point of a tile (C.m), tiles of the output transformed (C.y1, C.y).
 #pragma once
 
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 namespace tenon::schedule {
 

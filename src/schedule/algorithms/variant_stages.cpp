@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 // products (C.m), the output's quarters (C.y).
 #pragma once
 
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 namespace tenon::schedule {
 

@@ -7,7 +7,7 @@
 //         C = C.u[n*2 + x % 2, k, x // 2]
 #pragma once
 
-#include "schedule/variant_stages.h"
+#include "schedule/algorithms/variant_stages.h"
 
 namespace tenon::schedule {
 
