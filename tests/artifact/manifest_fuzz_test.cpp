@@ -14,7 +14,7 @@
 #include "artifact/programs.h"
 #include "artifact/verify.h"
 #include "artifact/write.h"
-#include "report/network.h"
+#include "report/network/network.h"
 #include "te/ops.h"
 
 namespace tenon::artifact {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/html.h"
+#include "report/run/html.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "report/json.h"
-#include "report/markdown.h"
+#include "report/run/json.h"
+#include "report/run/markdown.h"
 #include "report/sample_network.h"
 #include "report/sample_run.h"
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/layouts.h"
+#include "report/run/layouts.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "report/html.h"
-#include "report/json.h"
-#include "report/markdown.h"
+#include "report/page/words.h"
+#include "report/run/html.h"
+#include "report/run/json.h"
+#include "report/run/markdown.h"
 #include "report/sample_run.h"
-#include "report/words.h"
 #include "task/task.h"
 #include "te/text.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/markup.h"
+#include "report/page/markup.h"
 
 #include <gtest/gtest.h>
 

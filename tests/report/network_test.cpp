@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/network.h"
+#include "report/network/network.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "report/network_html.h"
-#include "report/network_json.h"
-#include "report/network_text.h"
+#include "report/network/network_html.h"
+#include "report/network/network_json.h"
+#include "report/network/network_text.h"
 #include "report/sample_network.h"
 #include "support/check.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/rails.h"
+#include "report/page/rails.h"
 
 #include <gtest/gtest.h>
 

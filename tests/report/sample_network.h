@@ -2,7 +2,7 @@
 // A network as a compiler could have made it: residual blocks, several layouts and algorithms, a conversion now and then.
 #pragma once
 
-#include "report/network.h"
+#include "report/network/network.h"
 
 namespace tenon::report {
 

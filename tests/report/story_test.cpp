@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/story.h"
+#include "report/run/story.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "report/html.h"
-#include "report/markdown.h"
+#include "report/page/words.h"
+#include "report/run/html.h"
+#include "report/run/markdown.h"
+#include "report/run/schedules.h"
 #include "report/sample_run.h"
-#include "report/schedules.h"
-#include "report/words.h"
 #include "support/check.h"
 
 namespace tenon::report {

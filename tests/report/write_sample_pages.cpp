@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <fstream>
 
-#include "report/html.h"
-#include "report/markdown.h"
-#include "report/network_html.h"
+#include "report/network/network_html.h"
+#include "report/run/html.h"
+#include "report/run/markdown.h"
 #include "report/sample_network.h"
 #include "report/sample_run.h"
 

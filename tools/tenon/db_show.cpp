@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "measure/handoff.h"
-#include "report/story.h"
+#include "report/run/story.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
 #include "tools/tenon/json.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "db/db.h"
-#include "report/network.h"
+#include "report/network/network.h"
 #include "tools/tenon/console.h"
 #include "tools/tenon/model_source.h"
 

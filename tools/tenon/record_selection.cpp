@@ -8,7 +8,7 @@
 #include <set>
 
 #include "measure/measure.h"
-#include "report/story.h"
+#include "report/run/story.h"
 #include "support/nearest.h"
 #include "target/target.h"
 

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "files/file.h"
-#include "report/html.h"
-#include "report/json.h"
-#include "report/markdown.h"
+#include "report/run/html.h"
+#include "report/run/json.h"
+#include "report/run/markdown.h"
 #include "support/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
