@@ -7,31 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "schedule/primitives/bind.h"
-#include "schedule/primitives/cache_read.h"
-#include "schedule/primitives/cache_write.h"
-#include "schedule/primitives/compute_at.h"
-#include "schedule/primitives/compute_inline.h"
-#include "schedule/primitives/compute_root.h"
-#include "schedule/primitives/decompose_init.h"
-#include "schedule/primitives/fuse.h"
-#include "schedule/primitives/layout_fuse.h"
-#include "schedule/primitives/layout_pad.h"
-#include "schedule/primitives/layout_reorder.h"
-#include "schedule/primitives/layout_split.h"
-#include "schedule/primitives/layout_store_at.h"
-#include "schedule/primitives/layout_unfold.h"
-#include "schedule/primitives/parallel.h"
-#include "schedule/primitives/pragma_unroll.h"
-#include "schedule/primitives/prefetch.h"
-#include "schedule/primitives/reorder.h"
-#include "schedule/primitives/rfactor.h"
-#include "schedule/primitives/split.h"
-#include "schedule/primitives/storage_align.h"
-#include "schedule/primitives/tensorize.h"
-#include "schedule/primitives/unroll.h"
-#include "schedule/primitives/variant.h"
-#include "schedule/primitives/vectorize.h"
+#include "schedule/all_primitives.h"  // generated: one #include per row of primitives.def
 
 namespace tenon::schedule {
 

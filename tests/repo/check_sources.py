@@ -4,7 +4,8 @@
 - A module includes, and links in CMake, only what layers.txt allows; the table has no cycle.
 - LLVM's headers are included in src/backend/llvm only.
 - No source file has more than 1000 lines (.def tables are exempt); each begins with its licence.
-- Each .cpp and .c file stands in the file list of its CMakeLists.txt.
+- Each .cpp and .c file stands in the file list of its CMakeLists.txt; a primitive of the schedule is a row of
+  primitives.def instead, of which CMake makes the list and GENERATED.
 - Each module has a README.md.
 - #include "..." names a file under src/, include/, tests/ or beside the includer.
 
@@ -19,6 +20,9 @@ LLVM_FOLDER = "src/backend/llvm/"
 TOP_FOLDERS = ("src", "include", "tests", "tools", "plugins", "bench", "examples")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 COMMENT = re.compile(r"#[^\n]*")
+PRIMITIVES = "src/schedule/primitives"
+ROW = re.compile(r"^TENON_PRIMITIVE\((\w+),", re.MULTILINE)
+GENERATED = ("schedule/all_primitives.h",)  # by CMake, in the build folder
 
 
 def read_layers(path):
@@ -61,7 +65,7 @@ def check_includes(root, path, name, text, layers):
         places = [root / "src", root / "include", root / "tests", path.parent]
         if included.startswith(("bench/", "tools/")):
             places.append(root)
-        if not any((place / included).is_file() for place in places):
+        if included not in GENERATED and not any((place / included).is_file() for place in places):
             yield f"{name}: no such file: {included}"
         used = included.split("/")[0]
         if module in layers and used in layers and used != module and used not in layers[module]:
@@ -78,6 +82,11 @@ def check_size_and_licence(path, name, text):
 
 def check_file_list(root, path, name):
     if path.suffix not in (".cpp", ".c"):
+        return
+    if path.parent == root / PRIMITIVES:
+        rows = root / f"{PRIMITIVES}.def"
+        if path.stem not in ROW.findall(rows.read_text()):
+            yield f"{name}: not a row of {PRIMITIVES}.def"
         return
     for folder in path.parents:
         lists = folder / "CMakeLists.txt"

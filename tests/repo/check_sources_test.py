@@ -10,7 +10,7 @@ from check_sources import check_tree  # noqa: E402
 
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 GOOD = {
-    "layers.txt": "# a table\nlow  : -\nhigh : low\nbackend: low\n",
+    "layers.txt": "# a table\nlow  : -\nhigh : low\nbackend: low\nschedule: low\n",
     "src/low/CMakeLists.txt": "tenon_module(low SOURCES low.cpp)\n",
     "src/low/README.md": "low\n",
     "src/low/low.h": SPDX,
@@ -21,6 +21,9 @@ GOOD = {
     "src/high/high.cpp": SPDX + '#include "low/low.h"\n',
     "src/high/parts/part.cpp": SPDX,
     "src/backend/llvm/emit.h": SPDX + "#include <llvm/IR/Module.h>\n",
+    "src/schedule/primitives.def": SPDX + "TENON_PRIMITIVE(split, Split, 1)\n",
+    "src/schedule/primitives/split.cpp": SPDX,
+    "src/schedule/step.h": SPDX + '#include "schedule/all_primitives.h"\n',
     "tests/low/low_test.cpp": SPDX + '#include "high/high.h"\n#include "low/low.h"\n',
     "tests/low/CMakeLists.txt": "tenon_test(low SOURCES low_test.cpp DEPS low)\n",
 }
@@ -37,11 +40,12 @@ BROKEN = [
     ({"src/low/CMakeLists.txt": "# low.cpp\ntenon_module(low)\n"}, "src/low/low.cpp: not in"),
     ({"src/high/parts/more.cpp": SPDX}, "src/high/parts/more.cpp: not in src/high/CMakeLists.txt"),
     ({"tests/low/more_test.cpp": SPDX}, "more_test.cpp: not in"),
+    ({"src/schedule/primitives/fuse.cpp": SPDX}, "fuse.cpp: not a row of src/schedule/primitives.def"),
     ({"src/low/low.cpp": SPDX + '#include "low/lost.h"\n'}, "no such file: low/lost.h"),
     ({"src/low/CMakeLists.txt": "tenon_module(low SOURCES low.cpp DEPS high)\n"}, "may not link high"),
     ({"src/fresh/fresh.h": SPDX}, "src/fresh: not in layers.txt"),
     ({"src/low/README.md": None}, "src/low: no README.md"),
-    ({"layers.txt": "high: low\nlow: -\nbackend: low\n"}, "high names low, which is not above it"),
+    ({"layers.txt": "high: low\nlow: -\nbackend: low\nschedule: low\n"}, "high names low, which is not above it"),
 ]
 
 
