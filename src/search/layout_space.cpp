@@ -351,7 +351,7 @@ class LayoutSpaceMaker {
   // The point that stores edges as templates do by themselves, factor by factor; edges are then spelled as templates
   // spell them. A layout that no point has is left out.
   std::optional<Point> find_wish() {
-    templates::Edges given{fixed_, false};
+    templates::Request given{fixed_, false};
     for (const auto& [name, l] : s_.others_) given.fixed.insert_or_assign(name, l);
     const auto dag = std::make_shared<const te::ComputeDag>(dag_);
     const auto wish = templates::choose(

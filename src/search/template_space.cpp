@@ -16,7 +16,7 @@ namespace {
 class TemplateSpace : public Space {
  public:
   explicit TemplateSpace(const task::Task& t)
-      : task_(t), initial_(t.dag, t.target), edges_{t.edges, false} {
+      : task_(t), initial_(t.dag, t.target), request_{t.edges, false} {
     add_family({});
     for (int64_t a = 1; a <= templates::kAlgorithms; ++a) {
       add_family({{std::string(templates::kAlgorithmKnob), a}});
@@ -108,9 +108,9 @@ class TemplateSpace : public Space {
 
   // What is asked for may be what the rule chooses, or nothing that fits.
   void add_family(const templates::Knobs& asked) {
-    templates::Edges edges = edges_;
-    edges.given = asked;
-    const templates::Choice rule = templates::choose(initial_, edges);
+    templates::Request request = request_;
+    request.given = asked;
+    const templates::Choice rule = templates::choose(initial_, request);
     for (const Family& f : families_) {
       if (f.trace == rule.trace) return;
     }
@@ -171,10 +171,10 @@ class TemplateSpace : public Space {
   }
 
   Result<Candidate> build(const Family& family, const templates::Knobs& values) const {
-    templates::Edges edges = edges_;
-    edges.given = values;
-    for (const auto& [knob, value] : family.asked) edges.given[knob] = value;
-    const auto plan = family.row->plan(initial_, edges);
+    templates::Request request = request_;
+    request.given = values;
+    for (const auto& [knob, value] : family.asked) request.given[knob] = value;
+    const auto plan = family.row->plan(initial_, request);
     const auto skeleton = plan ? skeleton_of(*plan) : nullptr;
     if (skeleton == nullptr) return no_program();
     return replay_quickly(task_, skeleton->fill(plan->knobs), skeleton->fixed(),
@@ -197,7 +197,7 @@ class TemplateSpace : public Space {
 
   task::Task task_;
   schedule::State initial_;
-  templates::Edges edges_;
+  templates::Request request_;
   std::vector<Family> families_;  // the rule's choice first
   mutable std::mutex lock_;
   mutable std::map<std::string, std::shared_ptr<const templates::Skeleton>> skeletons_;  // by text

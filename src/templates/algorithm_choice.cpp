@@ -11,9 +11,9 @@ double most_growth(Accuracy a) {
 
 namespace {
 
-bool is_allowed(const Edges& edges, const schedule::AlgorithmRow& row) {
-  const auto it = std::find(edges.without.begin(), edges.without.end(), row.algorithm);
-  return row.growth <= most_growth(edges.accuracy) && it == edges.without.end();
+bool is_allowed(const Request& request, const schedule::AlgorithmRow& row) {
+  const auto it = std::find(request.without.begin(), request.without.end(), row.algorithm);
+  return row.growth <= most_growth(request.accuracy) && it == request.without.end();
 }
 
 bool is_asked_for(int64_t knob, schedule::Algorithm a) {
@@ -31,15 +31,15 @@ double overlapped(double flops, double bytes, int cores) {
 }
 
 std::optional<schedule::Algorithm> choose_algorithm(
-    const Edges& edges, double direct, double worth_it,
+    const Request& request, double direct, double worth_it,
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of) {
-  const auto asked = edges.given.find(std::string(kAlgorithmKnob));
+  const auto asked = request.given.find(std::string(kAlgorithmKnob));
   std::optional<schedule::Algorithm> best;
   double least = worth_it * direct;
   for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
     const auto cost = cost_of(row.algorithm);
-    if (!cost || !is_allowed(edges, row)) continue;
-    if (asked != edges.given.end()) {
+    if (!cost || !is_allowed(request, row)) continue;
+    if (asked != request.given.end()) {
       if (is_asked_for(asked->second, row.algorithm)) return row.algorithm;
     } else if (*cost < least) {
       least = *cost;
@@ -49,15 +49,15 @@ std::optional<schedule::Algorithm> choose_algorithm(
   return best;
 }
 
-bool takes_bfloat16(const Edges& edges, const target::Target& t) {
+bool takes_bfloat16(const Request& request, const target::Target& t) {
   constexpr auto kNarrow = schedule::Algorithm::kBfloat16;
-  const auto asked = edges.given.find(std::string(kAlgorithmKnob));
-  if (asked != edges.given.end() && !is_asked_for(asked->second, kNarrow)) return false;
-  return target::has_bfloat16(t) && is_allowed(edges, schedule::row_of(kNarrow));
+  const auto asked = request.given.find(std::string(kAlgorithmKnob));
+  if (asked != request.given.end() && !is_asked_for(asked->second, kNarrow)) return false;
+  return target::has_bfloat16(t) && is_allowed(request, schedule::row_of(kNarrow));
 }
 
-double direct_share(const Edges& edges, const target::Target& t) {
-  return takes_bfloat16(edges, t) ? 0.55 : 1;
+double direct_share(const Request& request, const target::Target& t) {
+  return takes_bfloat16(request, t) ? 0.55 : 1;
 }
 
 }  // namespace tenon::templates

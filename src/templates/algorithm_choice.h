@@ -17,12 +17,12 @@ double overlapped(double flops, double bytes, int cores);
 // Nothing: the direct algorithm. `cost_of` is time as above, nothing for an algorithm that the template does not know;
 // one that is not asked for must take less than `worth_it` of the time `direct`.
 std::optional<schedule::Algorithm> choose_algorithm(
-    const Edges& edges, double direct, double worth_it,
+    const Request& request, double direct, double worth_it,
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of);
 
 // Sums of products may be taken in bfloat16, and the target has instructions for it.
-bool takes_bfloat16(const Edges& edges, const target::Target& t);
+bool takes_bfloat16(const Request& request, const target::Target& t);
 // Time of the direct algorithm, against that in float32.
-double direct_share(const Edges& edges, const target::Target& t);
+double direct_share(const Request& request, const target::Target& t);
 
 }  // namespace tenon::templates

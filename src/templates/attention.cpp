@@ -29,8 +29,8 @@ bool has_call(const ComputeOp& op) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Attention& a, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), a_(a), t_(initial.target()) {
+  Writer(const Attention& a, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), a_(a), t_(initial.target()) {
     scores_ = a.scores->name();
     out_ = a.final->name();
     find_block();
@@ -317,12 +317,12 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_attention(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_attention(const schedule::State& initial, const Request& request) {
   const auto a = te::find_attention(initial.dag());
-  if (!a || !may_be_plain(edges, a->final->output)) return std::nullopt;
+  if (!a || !may_be_plain(request, a->final->output)) return std::nullopt;
   if (a->place[a->row_axis()] == Attention::kNone || a->place.back() == Attention::kNone)
     return std::nullopt;
-  return Writer(*a, initial, edges).run();
+  return Writer(*a, initial, request).run();
 }
 
 }  // namespace tenon::templates

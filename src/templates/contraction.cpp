@@ -54,8 +54,8 @@ std::optional<General> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const General& g, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), g_(g), t_(initial.target()), op_(*g.chain.anchor) {
+  Writer(const General& g, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), g_(g), t_(initial.target()), op_(*g.chain.anchor) {
     out_ = g.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
@@ -168,11 +168,11 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_contraction(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_contraction(const schedule::State& initial, const Request& request) {
   const auto g = match(initial.dag());
-  if (!g || (g->padding && (!edges.borders || edges.fixed.contains(g->source.name()))))
+  if (!g || (g->padding && (!request.borders || request.fixed.contains(g->source.name()))))
     return std::nullopt;
-  return Writer(*g, initial, edges).run();
+  return Writer(*g, initial, request).run();
 }
 
 }  // namespace tenon::templates

@@ -29,8 +29,8 @@ struct ChannelLoops {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Edges& edges, bool narrow)
-      : PlanWriter(initial, edges),
+  Writer(const Conv& c, const schedule::State& initial, const Request& request, bool narrow)
+      : PlanWriter(initial, request),
         c_(c),
         t_(initial.target()),
         op_(*c.chain.anchor),
@@ -56,9 +56,9 @@ class Writer : private PlanWriter {
   bool choose_blocks() {
     const int64_t bytes = op_.output.dtype().bytes();
     const auto bx =
-        block_for(edges(), c_.x, default_block(c_.x.shape()[1], c_.x.dtype().bytes(), t_));
+        block_for(request(), c_.x, default_block(c_.x.shape()[1], c_.x.dtype().bytes(), t_));
     const auto by =
-        block_for(edges(), c_.chain.final->output, default_block(op_.axes[1].extent, bytes, t_));
+        block_for(request(), c_.chain.final->output, default_block(op_.axes[1].extent, bytes, t_));
     if (!bx || !by) return false;
     x_block_ = *bx;
     y_block_ = *by;
@@ -89,7 +89,7 @@ class Writer : private PlanWriter {
       y_ = 1;
     }
     skip_ = !narrow_ && skips_padding();
-    const bool free = edges().borders && !edges().fixed.contains(c_.x.name());
+    const bool free = request().borders && !request().fixed.contains(c_.x.name());
     buffered_ = c_.padding && !skip_ && !free && !narrow_;
     if (buffered_) choose_row_blocks();
     skip_outer_ = buffered_ && skips_outer_padding();
@@ -264,9 +264,9 @@ class Writer : private PlanWriter {
     std::vector<std::string> done{c_.x.name(), c_.w.name()};
     if (c_.scaled != nullptr) done.push_back(c_.weights.name());
     for (const std::string& s : c_.like_output) {
-      const auto it = edges().fixed.find(s);
+      const auto it = request().fixed.find(s);
       const auto block =
-          it == edges().fixed.end() ? std::optional(y_block_) : block_of(it->second, y_block_);
+          it == request().fixed.end() ? std::optional(y_block_) : block_of(it->second, y_block_);
       if (!block) continue;
       store(s, in_blocks(layout::Layout(shape), *block));
       done.push_back(s);
@@ -445,18 +445,18 @@ bool has_pairs(const Conv& c, const te::ComputeDag& dag) {
 
 }  // namespace
 
-std::optional<Plan> plan_conv(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_conv(const schedule::State& initial, const Request& request) {
   const auto c = match_conv(initial.dag(), true);
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
-  return Writer(*c, initial, edges, false).run();
+  return Writer(*c, initial, request, false).run();
 }
 
-std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Edges& edges) {
-  if (!takes_bfloat16(edges, initial.target())) return std::nullopt;
+std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Request& request) {
+  if (!takes_bfloat16(request, initial.target())) return std::nullopt;
   const auto c = match_conv(initial.dag());
   if (!c || !has_pairs(*c, initial.dag())) return std::nullopt;
-  return Writer(*c, initial, edges, true).run();
+  return Writer(*c, initial, request, true).run();
 }
 
 }  // namespace tenon::templates

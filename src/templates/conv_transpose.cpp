@@ -63,8 +63,8 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Transposed& m, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
+  Writer(const Transposed& m, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
     out_ = m.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
@@ -79,15 +79,15 @@ class Writer : private PlanWriter {
                {"yo", arith::ceil_div(op_.axes[2].extent, m_.strides[0])}};
     const bool narrow = 2 * channels <= lanes && columns_ >= lanes;
     const auto x_block = block_for(
-        edges(), m_.x, narrow ? 1 : default_block(m_.x.shape()[1], m_.x.dtype().bytes(), t_));
+        request(), m_.x, narrow ? 1 : default_block(m_.x.shape()[1], m_.x.dtype().bytes(), t_));
     const auto y_block =
-        block_for(edges(), m_.chain.final->output,
+        block_for(request(), m_.chain.final->output,
                   narrow ? 1 : choose_lanes(channels, op_.output.dtype().bytes(), t_));
     if (!x_block || !y_block || *y_block > lanes) return std::nullopt;
     line("cache_write {} register", op_.name());
     for (const te::ComputeOp* i : m_.chain.inlined) line("compute_inline {}", i->name());
     layout::Layout l(m_.x.shape());
-    const bool free = edges().borders && !edges().fixed.contains(m_.x.name());
+    const bool free = request().borders && !request().fixed.contains(m_.x.name());
     if (free && m_.columns.before + m_.columns.after > 0)
       l = l.pad(3, m_.columns.before, m_.columns.after);
     store(m_.x.name(), l.compose(blocked(l.storage_shape(), *x_block)));
@@ -125,7 +125,7 @@ class Writer : private PlanWriter {
     line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
     line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
     for (const std::string& s : m_.like_output) {
-      if (s == out_ || !edges().fixed.contains(s))
+      if (s == out_ || !request().fixed.contains(s))
         store(s, blocked(op_.output.shape(), plain_ ? 1 : v));
     }
     store(acc_, blocked(op_.output.shape(), v));
@@ -188,10 +188,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Request& request) {
   const auto m = match(initial.dag());
   if (!m) return std::nullopt;
-  return Writer(*m, initial, edges).run();
+  return Writer(*m, initial, request).run();
 }
 
 }  // namespace tenon::templates

@@ -65,8 +65,8 @@ std::optional<Depthwise> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Depthwise& d, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), d_(d), t_(initial.target()), op_(*d.chain.anchor) {
+  Writer(const Depthwise& d, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), d_(d), t_(initial.target()), op_(*d.chain.anchor) {
     out_ = d.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
@@ -75,13 +75,13 @@ class Writer : private PlanWriter {
     const int64_t bytes = op_.output.dtype().bytes();
     const int64_t full = t_.lanes(bytes);
     const int64_t prefer = choose_lanes(op_.axes[1].extent, bytes, t_);
-    const auto block = block_for(edges(), d_.chain.final->output, prefer);
-    const auto x_block = block_for(edges(), d_.x, block.value_or(prefer));
+    const auto block = block_for(request(), d_.chain.final->output, prefer);
+    const auto x_block = block_for(request(), d_.x, block.value_or(prefer));
     if (block == 1 && x_block == 1 && d_.rank == 2) return by_columns();
     if (!block || !x_block || *x_block != *block || *block < 2) return std::nullopt;
     block_ = *block;
     v_ = block_ <= full ? block_ : std::gcd(block_, full);
-    const bool free = edges().borders && !edges().fixed.contains(d_.x.name());
+    const bool free = request().borders && !request().fixed.contains(d_.x.name());
     int64_t taps = 1;
     for (const te::Axis& a : op_.reduce_axes) taps *= a.extent;
     guarded_ = d_.padding && !free && taps <= kMaxGuardedTaps && d_.rank <= 2;
@@ -178,7 +178,7 @@ class Writer : private PlanWriter {
     store(d_.x.name(), stored.compose(blocked(stored.storage_shape(), block_)));
     std::vector<std::string> done{d_.x.name(), d_.w.name()};
     for (const std::string& s : stored_like_output(dag(), d_.chain)) {
-      if (edges().fixed.contains(s) && s != out_) continue;
+      if (request().fixed.contains(s) && s != out_) continue;
       store(s, blocked(op_.output.shape(), block_));
       done.push_back(s);
     }
@@ -267,10 +267,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_depthwise(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_depthwise(const schedule::State& initial, const Request& request) {
   const auto d = match(initial.dag());
   if (!d) return std::nullopt;
-  return Writer(*d, initial, edges).run();
+  return Writer(*d, initial, request).run();
 }
 
 }  // namespace tenon::templates

@@ -25,9 +25,9 @@ std::optional<int64_t> block_of(const layout::Layout& l, int64_t prefer) {
   return std::nullopt;
 }
 
-std::optional<int64_t> block_for(const Edges& edges, const te::Tensor& t, int64_t prefer) {
-  const auto it = edges.fixed.find(t.name());
-  return it == edges.fixed.end() ? std::optional(prefer) : block_of(it->second, prefer);
+std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, int64_t prefer) {
+  const auto it = request.fixed.find(t.name());
+  return it == request.fixed.end() ? std::optional(prefer) : block_of(it->second, prefer);
 }
 
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t) {
@@ -38,9 +38,9 @@ std::string last_axis(const te::ComputeOp& op, int64_t block) {
   return block > 1 && op.axes.size() > 1 ? op.axes[1].var.name() + "_1" : op.axes.back().var.name();
 }
 
-bool may_be_plain(const Edges& edges, const te::Tensor& t) {
-  const auto it = edges.fixed.find(t.name());
-  return it == edges.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape()));
+bool may_be_plain(const Request& request, const te::Tensor& t) {
+  const auto it = request.fixed.find(t.name());
+  return it == request.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape()));
 }
 
 }  // namespace tenon::templates

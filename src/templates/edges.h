@@ -20,7 +20,7 @@ layout::Layout blocked(const std::vector<int64_t>& shape, int64_t block);
 std::optional<int64_t> block_of(const layout::Layout& l, int64_t prefer);
 
 // The block that is asked for the tensor, `prefer` if it is free, nothing if it is to be stored in another way.
-std::optional<int64_t> block_for(const Edges& edges, const te::Tensor& t, int64_t prefer);
+std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, int64_t prefer);
 
 // The block that suits both the writer and the readers of a tensor with so many channels.
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t);
@@ -29,6 +29,6 @@ int64_t default_block(int64_t channels, int64_t element_bytes, const target::Tar
 std::string last_axis(const te::ComputeOp& op, int64_t block);
 
 // True if the tensor is free or to be stored in its plain order.
-bool may_be_plain(const Edges& edges, const te::Tensor& t);
+bool may_be_plain(const Request& request, const te::Tensor& t);
 
 }  // namespace tenon::templates

@@ -91,8 +91,9 @@ std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Targe
 // From blocks of channels to the plain order: vectors of channels are read, and tiles of them turned and stored.
 //   n c y x  =>  n c.0 (y x).0 (y x).1 c.1, the last a vector, the one before it unrolled
 bool unblock(PlanWriter& p, const te::ComputeOp& op, const te::Tensor& from) {
-  const auto it = p.edges().fixed.find(from.name());
-  if (it == p.edges().fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4) return false;
+  const auto it = p.request().fixed.find(from.name());
+  if (it == p.request().fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4)
+    return false;
   const int64_t block = block_of(it->second, 1).value_or(1);
   const int64_t channels = op.axes[1].extent;
   if (block < 4 || block > p.target().lanes(4) || channels % block != 0) return false;
@@ -118,14 +119,14 @@ bool unblock(PlanWriter& p, const te::ComputeOp& op, const te::Tensor& from) {
 
 }  // namespace
 
-std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_elementwise(const schedule::State& initial, const Request& request) {
   const te::ComputeDag& dag = initial.dag();
   if (dag.outputs.size() != 1) return std::nullopt;
   for (const te::OpRef& op : dag.ops) {
     if (op->is_reduction()) return std::nullopt;
   }
   const std::string out = dag.outputs[0].name();
-  PlanWriter p(initial, edges);
+  PlanWriter p(initial, request);
   for (const te::OpRef& o : dag.ops) {
     if (o->name() != out) p.line("compute_inline {}", o->name());
   }
@@ -135,16 +136,16 @@ std::optional<Plan> plan_elementwise(const schedule::State& initial, const Edges
   std::vector<std::string> alike;  // free tensors, best stored like the output
   std::optional<layout::Layout> asked;
   for (const te::Input& in : dag.inputs) {
-    const auto it = edges.fixed.find(in.tensor.name());
+    const auto it = request.fixed.find(in.tensor.name());
     const bool same = in_place(op, accesses, in.tensor);
-    if (same && it == edges.fixed.end()) alike.push_back(in.tensor.name());
-    if (same && it != edges.fixed.end() && !asked) asked = it->second;
+    if (same && it == request.fixed.end()) alike.push_back(in.tensor.name());
+    if (same && it != request.fixed.end() && !asked) asked = it->second;
   }
-  if (const auto it = edges.fixed.find(out); it != edges.fixed.end()) asked = it->second;
+  if (const auto it = request.fixed.find(out); it != request.fixed.end()) asked = it->second;
   p.store_fixed_inputs();
   for (const te::Access& a : accesses) {
     if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, p.target());
-    if (edges.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
+    if (request.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
         dag.readers(a.tensor).size() > 1)
       continue;
     if (const auto blocks = in_blocks(a.tensor, p.target())) p.store(a.tensor.name(), *blocks);

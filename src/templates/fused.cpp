@@ -21,14 +21,14 @@ bool is_basic(const layout::Layout& l) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Chain& c, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges),
+  Writer(const Chain& c, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request),
         c_(c),
         out_(c.final->name()),
         sum_(c.anchor->name() + ".cache"),
         stored_(c.final->output.shape()) {
-    const auto it = edges.fixed.find(out_);
-    if (it != edges.fixed.end()) stored_ = it->second;
+    const auto it = request.fixed.find(out_);
+    if (it != request.fixed.end()) stored_ = it->second;
   }
 
   std::optional<Plan> run() {
@@ -81,10 +81,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_fused(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_fused(const schedule::State& initial, const Request& request) {
   const auto chain = find_chain(initial.dag());
   if (!chain || chain->final == chain->anchor) return std::nullopt;
-  return Writer(*chain, initial, edges).run();
+  return Writer(*chain, initial, request).run();
 }
 
 }  // namespace tenon::templates

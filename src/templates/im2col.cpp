@@ -44,8 +44,8 @@ std::optional<Conv> match(const schedule::State& initial) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges),
+  Writer(const Conv& c, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request),
         c_(c),
         t_(initial.target()),
         op_(*c.chain.anchor),
@@ -56,7 +56,7 @@ class Writer : private PlanWriter {
   std::optional<Plan> run() {
     const int64_t bytes = op_.output.dtype().bytes();
     const int64_t lanes = choose_lanes(op_.axes[1].extent, bytes, t_);
-    const auto block = block_for(edges(), c_.chain.final->output, lanes);
+    const auto block = block_for(request(), c_.chain.final->output, lanes);
     if (!block || *block > t_.lanes(bytes) || *block < 2) return std::nullopt;
     size_knobs(*block);
     line("variant {} im2col", op_.name());
@@ -88,8 +88,9 @@ class Writer : private PlanWriter {
     line("layout_fuse {} {} {}", patches_, 1 + rank, 1 + rank);
     std::vector<std::string> done{c_.w.name()};
     for (const std::string& s : c_.like_output) {
-      const auto it = edges().fixed.find(s);
-      const auto b = it == edges().fixed.end() ? std::optional(block) : block_of(it->second, block);
+      const auto it = request().fixed.find(s);
+      const auto b =
+          it == request().fixed.end() ? std::optional(block) : block_of(it->second, block);
       if (!b) continue;
       store(s, blocked(op_.output.shape(), *b));
       done.push_back(s);
@@ -146,12 +147,12 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_im2col(const schedule::State& initial, const Edges& edges) {
-  const auto asked = edges.given.find(std::string(kAlgorithmKnob));
+std::optional<Plan> plan_im2col(const schedule::State& initial, const Request& request) {
+  const auto asked = request.given.find(std::string(kAlgorithmKnob));
   constexpr int64_t kIm2col = kFirstAlgorithm + static_cast<int64_t>(Algorithm::kIm2col);
-  if (asked == edges.given.end() || asked->second != kIm2col) return std::nullopt;
+  if (asked == request.given.end() || asked->second != kIm2col) return std::nullopt;
   const auto c = match(initial);
-  return c ? Writer(*c, initial, edges).run() : std::nullopt;
+  return c ? Writer(*c, initial, request).run() : std::nullopt;
 }
 
 }  // namespace tenon::templates

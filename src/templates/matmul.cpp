@@ -92,8 +92,8 @@ std::optional<Matmul> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Matmul& m, const schedule::State& initial, const Edges& edges, bool narrow)
-      : PlanWriter(initial, edges),
+  Writer(const Matmul& m, const schedule::State& initial, const Request& request, bool narrow)
+      : PlanWriter(initial, request),
         m_(m),
         t_(initial.target()),
         op_(*m.chain.anchor),
@@ -314,17 +314,17 @@ bool has_pairs(const Matmul& m) {
 
 }  // namespace
 
-std::optional<Plan> plan_matmul(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_matmul(const schedule::State& initial, const Request& request) {
   const auto m = match(initial.dag());
-  if (!m || !may_be_plain(edges, m->chain.final->output)) return std::nullopt;
-  return Writer(*m, initial, edges, false).run();
+  if (!m || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
+  return Writer(*m, initial, request, false).run();
 }
 
-std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Edges& edges) {
-  if (!takes_bfloat16(edges, initial.target())) return std::nullopt;
+std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Request& request) {
+  if (!takes_bfloat16(request, initial.target())) return std::nullopt;
   const auto m = match(initial.dag());
-  if (!m || !has_pairs(*m) || !may_be_plain(edges, m->chain.final->output)) return std::nullopt;
-  return Writer(*m, initial, edges, true).run();
+  if (!m || !has_pairs(*m) || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
+  return Writer(*m, initial, request, true).run();
 }
 
 }  // namespace tenon::templates

@@ -126,8 +126,8 @@ std::optional<Pair> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Pair& p, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), p_(p), t_(initial.target()) {
+  Writer(const Pair& p, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), p_(p), t_(initial.target()) {
     out_ = p.final->name();
     mid_ = p.middle->name();
     sum_ = p.first->name() + ".cache";
@@ -148,9 +148,9 @@ class Writer : private PlanWriter {
  private:
   bool choose_blocks() {
     const int64_t full = t_.lanes(4);
-    const auto b = block_for(edges(), p_.x, default_block(p_.x.shape()[1], 4, t_));
+    const auto b = block_for(request(), p_.x, default_block(p_.x.shape()[1], 4, t_));
     const int64_t prefer = default_block(p_.final->axes[1].extent, 4, t_);
-    const auto b2 = block_for(edges(), p_.final->output, prefer);
+    const auto b2 = block_for(request(), p_.final->output, prefer);
     if (!b || !b2 || *b < 2 || *b2 < 2 || *b > full || *b2 > full) return false;
     v_ = *b;
     v2_ = *b2;
@@ -215,7 +215,7 @@ class Writer : private PlanWriter {
     store(out_, blocked(o, v2_));
     store(sum2_, blocked(o, v2_));
     for (const std::string& s : p_.like_output) {
-      if (edges().fixed.contains(s)) continue;
+      if (request().fixed.contains(s)) continue;
       store(s, blocked(o, v2_));
       done.push_back(s);
     }
@@ -288,10 +288,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_pair(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_pair(const schedule::State& initial, const Request& request) {
   const auto p = match(initial.dag());
   if (!p || p->final->output.dtype() != ir::kF32) return std::nullopt;
-  return Writer(*p, initial, edges).run();
+  return Writer(*p, initial, request).run();
 }
 
 }  // namespace tenon::templates

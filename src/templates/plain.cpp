@@ -34,8 +34,8 @@ bool needs_copy(const layout::Layout& l) {
 void store_edges(PlanWriter& p) {
   p.store_fixed_inputs();
   for (const te::Tensor& t : p.dag().outputs) {
-    const auto it = p.edges().fixed.find(t.name());
-    if (it == p.edges().fixed.end()) continue;
+    const auto it = p.request().fixed.find(t.name());
+    if (it == p.request().fixed.end()) continue;
     if (needs_copy(it->second) && p.dag().producer(t)->is_reduction())
       p.line("cache_write {} global", t.name());
     p.store(t.name(), it->second);
@@ -102,12 +102,12 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_plain(const schedule::State& initial, const Edges& edges) {
-  return Writer(initial, edges).run();
+std::optional<Plan> plan_plain(const schedule::State& initial, const Request& request) {
+  return Writer(initial, request).run();
 }
 
-std::optional<Plan> plan_none(const schedule::State& initial, const Edges& edges) {
-  PlanWriter p(initial, edges);
+std::optional<Plan> plan_none(const schedule::State& initial, const Request& request) {
+  PlanWriter p(initial, request);
   store_edges(p);
   return p.take();
 }

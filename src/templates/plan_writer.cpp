@@ -51,8 +51,9 @@ void PlanWriter::store(const std::string& tensor, const layout::Layout& l) {
 
 int64_t PlanWriter::choice(const std::string& knob, int64_t rule, int64_t most) {
   most = std::max(rule, most);
-  const auto it = edges_.given.find(knob);
-  const int64_t value = it == edges_.given.end() ? rule : std::clamp<int64_t>(it->second, 1, most);
+  const auto it = request_.given.find(knob);
+  const int64_t value =
+      it == request_.given.end() ? rule : std::clamp<int64_t>(it->second, 1, most);
   plan_.free[knob] = most;
   plan_.chosen[knob] = value;
   return value;
@@ -60,8 +61,8 @@ int64_t PlanWriter::choice(const std::string& knob, int64_t rule, int64_t most) 
 
 void PlanWriter::store_fixed_inputs(const std::vector<std::string>& done) {
   for (const te::Input& in : dag().inputs) {
-    const auto it = edges_.fixed.find(in.tensor.name());
-    if (it == edges_.fixed.end()) continue;
+    const auto it = request_.fixed.find(in.tensor.name());
+    if (it == request_.fixed.end()) continue;
     if (std::find(done.begin(), done.end(), in.tensor.name()) == done.end())
       store(in.tensor.name(), it->second);
   }

@@ -16,7 +16,8 @@ namespace tenon::templates {
 
 class PlanWriter {
  public:
-  PlanWriter(const schedule::State& initial, const Edges& edges) : state_(initial), edges_(edges) {}
+  PlanWriter(const schedule::State& initial, const Request& request)
+      : state_(initial), request_(request) {}
 
   // One step, or several with line ends between.
   template <class... Args>
@@ -34,7 +35,7 @@ class PlanWriter {
   void set_flexible() { plan_.flexible = true; }
   Plan take() { return std::move(plan_); }
 
-  const Edges& edges() const { return edges_; }
+  const Request& request() const { return request_; }
   const te::ComputeDag& dag() const { return state_.dag(); }
   const target::Target& target() const { return state_.target(); }
   const schedule::State& state() {
@@ -54,7 +55,7 @@ class PlanWriter {
 
   Plan plan_;
   schedule::State state_;
-  const Edges& edges_;
+  const Request& request_;
   size_t caught_up_ = 0;  // with so much of the text
   bool refused_ = false;
 };

@@ -63,8 +63,8 @@ std::optional<Pool> match(const te::ComputeDag& dag) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Pool& m, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), m_(m), op_(*m.chain.anchor), final_(*m.chain.final) {
+  Writer(const Pool& m, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), m_(m), op_(*m.chain.anchor), final_(*m.chain.final) {
     out_ = final_.name();
     acc_ = op_.name() + ".cache";
   }
@@ -72,8 +72,9 @@ class Writer : private PlanWriter {
   std::optional<Plan> run() {
     const te::ComputeOp* x_op = dag().producer(m_.x);
     const int64_t prefer = block_for_free();
-    const auto x_block = x_op == nullptr ? block_for(edges(), m_.x, prefer) : std::optional(prefer);
-    const auto y_block = block_for(edges(), final_.output, x_block.value_or(1));
+    const auto x_block =
+        x_op == nullptr ? block_for(request(), m_.x, prefer) : std::optional(prefer);
+    const auto y_block = block_for(request(), final_.output, x_block.value_or(1));
     if (!x_block || !y_block) return std::nullopt;
     x_block_ = *x_block;
     y_block_ = *y_block;
@@ -98,7 +99,7 @@ class Writer : private PlanWriter {
  private:
   // Left to ourselves: as an image that is fixed, else plain.
   int64_t block_for_free() const {
-    const auto y = block_for(edges(), final_.output, 1);
+    const auto y = block_for(request(), final_.output, 1);
     return y.value_or(1);
   }
 
@@ -114,7 +115,7 @@ class Writer : private PlanWriter {
       done.push_back(m_.x.name());
     }
     for (const std::string& s : stored_like_output(dag(), m_.chain)) {
-      if (s != out_ && edges().fixed.contains(s)) continue;
+      if (s != out_ && request().fixed.contains(s)) continue;
       if (s == m_.x.name()) continue;
       store(s, blocked(final_.output.shape(), y_block_));
       done.push_back(s);
@@ -200,13 +201,13 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_pool(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_pool(const schedule::State& initial, const Request& request) {
   const auto m = match(initial.dag());
   if (!m) return std::nullopt;
-  if (auto plan = Writer(*m, initial, edges).run()) return plan;
+  if (auto plan = Writer(*m, initial, request).run()) return plan;
   // Few columns of plain images: sums of rows.
-  auto plan = may_be_plain(edges, m->x) ? plan_rows(initial, edges) : std::nullopt;
-  if (!plan) plan = plan_plain(initial, edges);
+  auto plan = may_be_plain(request, m->x) ? plan_rows(initial, request) : std::nullopt;
+  if (!plan) plan = plan_plain(initial, request);
   plan->flexible = true;
   return plan;
 }

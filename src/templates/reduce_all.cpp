@@ -7,7 +7,7 @@
 
 namespace tenon::templates {
 
-std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Request& request) {
   const te::ComputeDag& dag = initial.dag();
   const target::Target& t = initial.target();
   const auto chain = find_chain(dag);
@@ -19,9 +19,9 @@ std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Edges&
   for (const te::Axis& a : op.reduce_axes) length *= a.extent;
   const int64_t v = t.lanes(op.output.dtype().bytes());
   if (v < 2 || outputs > 16 || length < 64 * v) return std::nullopt;
-  if (!may_be_plain(edges, dag.outputs[0])) return std::nullopt;
+  if (!may_be_plain(request, dag.outputs[0])) return std::nullopt;
   const int64_t lanes = std::min<int64_t>(64, 4 * v);
-  PlanWriter p(initial, edges);
+  PlanWriter p(initial, request);
   const bool parallel = length >= 1 << 14;
   p.knobs() = {{"chunks", parallel ? t.cores : 1}, {"v", v}, {"uv", lanes}};
   for (const te::ComputeOp* i : chain->inlined) {

@@ -81,7 +81,7 @@ bool reuses_both(const te::ComputeDag& dag, const te::ComputeOp& op) {
   return reused(parts->x) && reused(parts->w);
 }
 
-std::optional<Rows> match(const te::ComputeDag& dag, const Edges& edges) {
+std::optional<Rows> match(const te::ComputeDag& dag, const Request& request) {
   if (dag.outputs.size() != 1) return std::nullopt;
   for (const te::OpRef& op : dag.ops) {
     if (op->is_reduction() && reuses_both(dag, *op)) return std::nullopt;
@@ -111,7 +111,7 @@ std::optional<Rows> match(const te::ComputeDag& dag, const Edges& edges) {
   if (leading && !r.across && (reduced > 1 || rank > r.outer.size() + 1)) {
     r.joined = can_join(dag, r.outer.size());
     for (const te::Input& in : dag.inputs)
-      r.joined = r.joined && (in.constant || may_be_plain(edges, in.tensor));
+      r.joined = r.joined && (in.constant || may_be_plain(request, in.tensor));
   }
   return r;
 }
@@ -345,10 +345,10 @@ void RowsWriter::row_loop() {
   if (rows > 1) p_.line("parallel {} {}", last_.name(), row_);
 }
 
-std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_rows(const schedule::State& initial, const Request& request) {
   const te::ComputeDag& dag = initial.dag();
-  const auto r = match(dag, edges);
-  if (!r || !may_be_plain(edges, dag.outputs[0])) return std::nullopt;
+  const auto r = match(dag, request);
+  if (!r || !may_be_plain(request, dag.outputs[0])) return std::nullopt;
   int64_t rows = 1;
   for (const size_t d : r->outer) rows *= r->last->axes[d].extent;
   int64_t longest = 1;
@@ -361,7 +361,7 @@ std::optional<Plan> plan_rows(const schedule::State& initial, const Edges& edges
                                         [](const te::OpRef& op) { return op->is_reduction(); });
   if (rows < std::max(2, initial.target().cores) && longest >= kAlone && reductions == 1)
     return std::nullopt;
-  PlanWriter plan(initial, edges);
+  PlanWriter plan(initial, request);
   RowsWriter rows_of(plan, *r, "");
   rows_of.inline_cheap();
   plan.store_fixed_inputs();

@@ -85,10 +85,10 @@ double strassen_cost(const Dense& d, int cores) {
          kPerElement * kStrassenProducts * rows * (k + columns) / cores;
 }
 
-bool is_worth_it(const Dense& d, const Edges& edges, const target::Target& t) {
+bool is_worth_it(const Dense& d, const Request& request, const target::Target& t) {
   const int cores = t.cores;
   constexpr double kWorthIt = 0.96;
-  return choose_algorithm(edges, direct_share(edges, t) * direct_cost(d, cores), kWorthIt,
+  return choose_algorithm(request, direct_share(request, t) * direct_cost(d, cores), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
                             if (a != Algorithm::kStrassen) return std::nullopt;
                             return strassen_cost(d, cores);
@@ -103,8 +103,8 @@ struct ColumnLoops {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Dense& d, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges),
+  Writer(const Dense& d, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request),
         d_(d),
         t_(initial.target()),
         op_(*d.chain.anchor),
@@ -150,8 +150,9 @@ class Writer : private PlanWriter {
   bool fits() const {
     const te::Tensor& y = d_.chain.final->output;
     if (lanes_ < 2 || d_.columns % (2 * lanes_) != 0 || d_.k % (2 * lanes_) != 0) return false;
-    if (!d_.blocked) return may_be_plain(edges(), y);
-    return block_for(edges(), d_.x, lanes_) == lanes_ && block_for(edges(), y, lanes_) == lanes_;
+    if (!d_.blocked) return may_be_plain(request(), y);
+    return block_for(request(), d_.x, lanes_) == lanes_ &&
+           block_for(request(), y, lanes_) == lanes_;
   }
 
   // Rows of a block that divides a half: as many blocks for each core, and few of them, since each reads all weights,
@@ -261,8 +262,8 @@ class Writer : private PlanWriter {
     store_products(name_ + ".m.cache");
     const layout::Layout like = of_output();
     for (const std::string& s : d_.like_output) {
-      const auto it = edges().fixed.find(s);
-      if (it != edges().fixed.end() && !layout::same_storage(it->second, like)) continue;
+      const auto it = request().fixed.find(s);
+      if (it != request().fixed.end() && !layout::same_storage(it->second, like)) continue;
       store(s, like);
       done.push_back(s);
     }
@@ -363,10 +364,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_strassen(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_strassen(const schedule::State& initial, const Request& request) {
   const auto d = match(initial);
-  if (!d || !is_worth_it(*d, edges, initial.target())) return std::nullopt;
-  return Writer(*d, initial, edges).run();
+  if (!d || !is_worth_it(*d, request, initial.target())) return std::nullopt;
+  return Writer(*d, initial, request).run();
 }
 
 }  // namespace tenon::templates

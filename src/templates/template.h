@@ -33,8 +33,9 @@ inline constexpr std::string_view kAlgorithmKnob = "algorithm";
 inline constexpr int64_t kFirstAlgorithm = 2;
 inline constexpr int64_t kAlgorithms = 9;
 
-// How the tensors at the edge of a task are stored. A layout of a constant is always the template's to choose.
-struct Edges {
+// What is asked of a template: how the tensors at the edge of a task are stored, values for knobs,
+// and which algorithms are allowed. A layout of a constant is always the template's to choose.
+struct Request {
   // By tensor name, inputs and outputs: decided outside. A tensor that is not named is the template's to choose.
   std::map<std::string, layout::Layout> fixed = {};
   // May ask for non-constant inputs stored with a border of zeros; false inside a network.
@@ -57,7 +58,7 @@ struct Template {
   std::string_view name;
   std::string_view what;
   // Nothing if the dag is not of this family, or if the family cannot store its edges as asked.
-  std::optional<Plan> (*plan)(const schedule::State& initial, const Edges& edges);
+  std::optional<Plan> (*plan)(const schedule::State& initial, const Request& request);
 };
 
 // From the most special to the one that fits every dag.
@@ -103,6 +104,6 @@ struct Choice {
 };
 // The first template that fits, stores every fixed tensor as asked (layout::same_storage), and whose program the target
 // accepts. The last template takes every layout that layout steps can make of an output.
-Choice choose(const schedule::State& initial, const Edges& edges = {});
+Choice choose(const schedule::State& initial, const Request& request = {});
 
 }  // namespace tenon::templates

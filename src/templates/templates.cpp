@@ -77,8 +77,8 @@ Layouts layouts_of(const schedule::State& s) {
 }
 
 // Why the program does not store its edges as asked; empty if it does.
-std::string misplaced(const Layouts& have, const Edges& edges) {
-  for (const auto& [name, wanted] : edges.fixed) {
+std::string misplaced(const Layouts& have, const Request& request) {
+  for (const auto& [name, wanted] : request.fixed) {
     const auto it = have.find(name);
     if (it == have.end() || !layout::same_storage(it->second, wanted))
       return name + " would be stored in another way";
@@ -87,7 +87,7 @@ std::string misplaced(const Layouts& have, const Edges& edges) {
 }
 
 // Empty if the target accepts the plan's program and its edges are as asked; otherwise why not.
-std::string try_plan(const Plan& plan, const schedule::State& initial, const Edges& edges,
+std::string try_plan(const Plan& plan, const schedule::State& initial, const Request& request,
                      Choice* choice) {
   try {
     choice->trace = schedule::parse_trace(fill(plan.text, plan.knobs), initial, "template");
@@ -97,7 +97,7 @@ std::string try_plan(const Plan& plan, const schedule::State& initial, const Edg
   const auto state = schedule::replay(initial, choice->trace);
   if (!state) return schedule::render_illegal(initial, state.illegal());
   choice->edges = layouts_of(*state);
-  if (std::string why = misplaced(choice->edges, edges); !why.empty()) return why;
+  if (std::string why = misplaced(choice->edges, request); !why.empty()) return why;
   const auto bounds = schedule::infer_bounds(*state, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return schedule::render_illegal(*state, bounds.illegal());
   const auto fits = schedule::check_program(*state, *bounds);
@@ -106,12 +106,12 @@ std::string try_plan(const Plan& plan, const schedule::State& initial, const Edg
 
 }  // namespace
 
-Choice choose(const schedule::State& initial, const Edges& edges) {
+Choice choose(const schedule::State& initial, const Request& request) {
   Choice choice;
   for (const Template& t : kTemplates) {
-    auto plan = t.plan(initial, edges);
+    auto plan = t.plan(initial, request);
     if (!plan) continue;
-    const std::string why = try_plan(*plan, initial, edges, &choice);
+    const std::string why = try_plan(*plan, initial, request, &choice);
     if (why.empty()) {
       choice.name = t.name;
       choice.flexible = plan->flexible;

@@ -49,15 +49,15 @@ std::optional<std::vector<Part>> parts_of(const layout::Layout& l) {
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges), c_(c), t_(initial.target()), op_(*c.chain.anchor) {
+  Writer(const Conv& c, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request), c_(c), t_(initial.target()), op_(*c.chain.anchor) {
     out_ = c.chain.final->name();
     acc_ = op_.name() + ".cache";
   }
 
   std::optional<Plan> run() {
-    const auto it = edges().fixed.find(out_);
-    const auto parts = it == edges().fixed.end() ? std::nullopt : parts_of(it->second);
+    const auto it = request().fixed.find(out_);
+    const auto parts = it == request().fixed.end() ? std::nullopt : parts_of(it->second);
     if (!parts || parts->back().dim != 1 || parts->back().extent < 2) return std::nullopt;
     parts_ = *parts;
     size_knobs();
@@ -109,8 +109,8 @@ class Writer : private PlanWriter {
 
   // Channels of the image that lie side by side.
   int64_t channel_block() const {
-    const auto it = edges().fixed.find(c_.x.name());
-    const auto parts = it == edges().fixed.end() ? std::nullopt : parts_of(it->second);
+    const auto it = request().fixed.find(c_.x.name());
+    const auto parts = it == request().fixed.end() ? std::nullopt : parts_of(it->second);
     return parts && parts->back().dim == 1 ? parts->back().extent : 1;
   }
 
@@ -280,10 +280,10 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_tiled(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_tiled(const schedule::State& initial, const Request& request) {
   const auto c = match_conv(initial.dag());
   if (!c || c->group > 0) return std::nullopt;
-  return Writer(*c, initial, edges).run();
+  return Writer(*c, initial, request).run();
 }
 
 }  // namespace tenon::templates

@@ -130,10 +130,10 @@ double winograd_cost(const Conv& c, Algorithm a, int cores) {
          kPerElement * points * tiles * both / cores;
 }
 
-std::optional<Algorithm> choose(const Conv& c, const Edges& edges, const target::Target& t) {
+std::optional<Algorithm> choose(const Conv& c, const Request& request, const target::Target& t) {
   const int cores = t.cores;
   constexpr double kWorthIt = 0.9;
-  return choose_algorithm(edges, direct_share(edges, t) * direct_cost(c, cores), kWorthIt,
+  return choose_algorithm(request, direct_share(request, t) * direct_cost(c, cores), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
                             if (!schedule::is_winograd(a) || schedule::row_of(a).stride != c.stride)
                               return std::nullopt;
@@ -145,8 +145,8 @@ std::optional<Algorithm> choose(const Conv& c, const Edges& edges, const target:
 
 class Writer : private PlanWriter {
  public:
-  Writer(const Conv& c, Algorithm a, const schedule::State& initial, const Edges& edges)
-      : PlanWriter(initial, edges),
+  Writer(const Conv& c, Algorithm a, const schedule::State& initial, const Request& request)
+      : PlanWriter(initial, request),
         c_(c),
         t_(initial.target()),
         op_(*c.inner),
@@ -182,8 +182,8 @@ class Writer : private PlanWriter {
  private:
   // Whole vectors of channels on both sides.
   bool fits() const {
-    const auto bx = block_for(edges(), c_.x, lanes_);
-    const auto by = block_for(edges(), c_.chain.final->output, lanes_);
+    const auto bx = block_for(request(), c_.x, lanes_);
+    const auto by = block_for(request(), c_.chain.final->output, lanes_);
     return lanes_ > 1 && bx == lanes_ && by == lanes_ && op_.axes[1].extent % lanes_ == 0 &&
            op_.reduce_axes[0].extent % lanes_ == 0;
   }
@@ -234,9 +234,9 @@ class Writer : private PlanWriter {
     }
     std::vector<std::string> done{c_.x.name(), c_.w.name()};
     for (const std::string& s : c_.like_output) {
-      const auto it = edges().fixed.find(s);
+      const auto it = request().fixed.find(s);
       const auto block =
-          it == edges().fixed.end() ? std::optional(lanes_) : block_of(it->second, lanes_);
+          it == request().fixed.end() ? std::optional(lanes_) : block_of(it->second, lanes_);
       if (!block) continue;
       store(s, blocked(c_.chain.final->output.shape(), *block));
       done.push_back(s);
@@ -358,12 +358,12 @@ class Writer : private PlanWriter {
 
 }  // namespace
 
-std::optional<Plan> plan_winograd(const schedule::State& initial, const Edges& edges) {
+std::optional<Plan> plan_winograd(const schedule::State& initial, const Request& request) {
   const auto c = match(initial);
   if (!c) return std::nullopt;
-  const auto algorithm = choose(*c, edges, initial.target());
+  const auto algorithm = choose(*c, request, initial.target());
   if (!algorithm) return std::nullopt;
-  return Writer(*c, *algorithm, initial, edges).run();
+  return Writer(*c, *algorithm, initial, request).run();
 }
 
 }  // namespace tenon::templates

@@ -63,12 +63,13 @@ void Chain::step(const te::ComputeDag& dag, const std::vector<std::string>& read
   const schedule::State initial(std::make_shared<const te::ComputeDag>(dag),
                                 std::make_shared<const target::Target>(program_.target));
   // Row-major at the edges, as the caller gives and gets tensors.
-  templates::Edges edges{{}, false};
+  templates::Request request{{}, false};
   for (const te::Input& in : dag.inputs) {
-    if (!in.constant) edges.fixed.emplace(in.tensor.name(), layout::Layout(in.tensor.shape()));
+    if (!in.constant) request.fixed.emplace(in.tensor.name(), layout::Layout(in.tensor.shape()));
   }
-  for (const te::Tensor& t : dag.outputs) edges.fixed.emplace(t.name(), layout::Layout(t.shape()));
-  const templates::Choice choice = templates::choose(initial, edges);
+  for (const te::Tensor& t : dag.outputs)
+    request.fixed.emplace(t.name(), layout::Layout(t.shape()));
+  const templates::Choice choice = templates::choose(initial, request);
   auto replayed = schedule::replay(initial, choice.trace);
   TENON_CHECK(static_cast<bool>(replayed));
   const schedule::State& state = *replayed;

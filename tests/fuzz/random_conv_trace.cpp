@@ -64,12 +64,12 @@ void store(TraceDrawer& d, StageRef s) {
 }
 
 Drawn from_template(const State& initial, Rng& rng, Counts& counts) {
-  templates::Edges edges;
-  edges.borders = rng.chance(0.5);
-  if (rng.chance(0.5)) edges.accuracy = templates::Accuracy::kFast;
+  templates::Request request;
+  request.borders = rng.chance(0.5);
+  if (rng.chance(0.5)) request.accuracy = templates::Accuracy::kFast;
   if (rng.chance(0.7))
-    edges.given[std::string(templates::kAlgorithmKnob)] = rng.between(1, templates::kAlgorithms);
-  Trace trace = templates::choose(initial, edges).trace;
+    request.given[std::string(templates::kAlgorithmKnob)] = rng.between(1, templates::kAlgorithms);
+  Trace trace = templates::choose(initial, request).trace;
   ++counts["from templates"].proposed;
   ++counts["from templates"].accepted;
   State s = *replay(initial, trace);

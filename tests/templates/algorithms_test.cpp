@@ -115,9 +115,9 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
     auto target = std::make_shared<target::Target>(target::parse_target(name));
     target->cores = cores;
     const schedule::State initial(dag_, target);
-    Edges edges;
-    edges.given = given;
-    const Choice choice = choose(initial, edges);
+    Request request;
+    request.given = given;
+    const Choice choice = choose(initial, request);
     EXPECT_EQ(choice.passed_over, std::vector<std::string>{});
     const auto state = schedule::replay(initial, choice.trace);
     EXPECT_TRUE(state);
@@ -170,9 +170,9 @@ INSTANTIATE_TEST_SUITE_P(Products, BlocksOfRowsTest, ::testing::ValuesIn(product
 TEST_P(AlgorithmsTest, SmallProductsAreDirect) {
   for (const Accuracy a : {Accuracy::kDefault, Accuracy::kStrict}) {
     auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
-    Edges edges;
-    edges.accuracy = a;
-    EXPECT_NE(choose(schedule::State(dag_, target), edges).name, "strassen");
+    Request request;
+    request.accuracy = a;
+    EXPECT_NE(choose(schedule::State(dag_, target), request).name, "strassen");
   }
 }
 

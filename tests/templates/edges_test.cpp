@@ -26,8 +26,8 @@ const Storing kStorings[] = {{"free", 0, 0},      {"plain", 1, 1},   {"by16", 16
                              {"to_16", 1, 16},    {"to_free", 8, 0}, {"last", -1, -1},
                              {"from_free", 0, 16}};
 
-Edges edges_for(const te::ComputeDag& dag, const Storing& s) {
-  Edges e;
+Request request_for(const te::ComputeDag& dag, const Storing& s) {
+  Request e;
   e.borders = false;
   const auto fix = [&](const te::Tensor& t, int64_t block) {
     if (block == 0) return;
@@ -85,15 +85,15 @@ TEST_P(EdgesTest, AreStoredAsAsked) {
   const auto inputs = fuzz::random_inputs(*dag, rng);
   const auto expected = te::evaluate(*dag, inputs);
   for (const Storing& storing : kStorings) {
-    const Edges edges = edges_for(*dag, storing);
+    const Request request = request_for(*dag, storing);
     for (const char* name : {"x86-64-v3", "x86-64-v4"}) {
       if (kSanitized && std::string_view(name) != "x86-64-v4") continue;
       SCOPED_TRACE(storing.name + " " + name);
       auto target = std::make_shared<target::Target>(target::parse_target(name));
       target->cores = 2;
       const schedule::State initial(dag, target);
-      const Choice choice = choose(initial, edges);
-      for (const auto& [tensor, l] : edges.fixed) {
+      const Choice choice = choose(initial, request);
+      for (const auto& [tensor, l] : request.fixed) {
         ASSERT_TRUE(choice.edges.contains(tensor));
         EXPECT_TRUE(layout::same_storage(choice.edges.at(tensor), l)) << tensor;
       }
@@ -130,9 +130,9 @@ TEST(PlainDepthwise, EveryWayOfPaddingIsRight) {
     const schedule::State initial(dag, target);
     for (const int64_t padding : {1, 2}) {
       for (const int64_t rows : {1, 3, 8}) {
-        Edges edges = edges_for(*dag, {"plain", 1, 1});
-        edges.given = {{"pad", padding}, {"rows", rows}};
-        const Choice choice = choose(initial, edges);
+        Request request = request_for(*dag, {"plain", 1, 1});
+        request.given = {{"pad", padding}, {"rows", rows}};
+        const Choice choice = choose(initial, request);
         if (choice.name != "depthwise" || !choice.plan.free.contains("pad")) continue;
         const auto state = schedule::replay(initial, choice.trace);
         ASSERT_TRUE(state);

@@ -76,11 +76,11 @@ TEST(Fused, ConvolutionBiasAndActivationAreOneNestForAnyLayoutOfTheResult) {
     SCOPED_TRACE("seed " + std::to_string(seed + i) + ": " + layout::to_string(wanted));
     const schedule::State initial(dag, std::make_shared<const target::Target>(target::parse_target(
                                            i % 2 == 0 ? "x86-64-v4" : "x86-64-v3")));
-    Edges edges;
-    edges.fixed.emplace("A", wanted);
-    edges.borders = false;
-    edges.given[std::string(kAlgorithmKnob)] = 1;  // others have nests of their own for tiles
-    const Choice choice = choose(initial, edges);
+    Request request;
+    request.fixed.emplace("A", wanted);
+    request.borders = false;
+    request.given[std::string(kAlgorithmKnob)] = 1;  // others have nests of their own for tiles
+    const Choice choice = choose(initial, request);
     ++chosen[choice.name];
     const auto s = schedule::replay(initial, choice.trace);
     ASSERT_TRUE(s);

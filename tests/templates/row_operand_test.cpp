@@ -46,12 +46,12 @@ int nests(const schedule::State& s) {
   return n;
 }
 
-void check(const te::ComputeDag& made, const Edges& edges, const std::string& target,
+void check(const te::ComputeDag& made, const Request& request, const std::string& target,
            const std::string& expected_name, int expected_nests) {
   const auto dag = std::make_shared<const te::ComputeDag>(made);
   const schedule::State initial(
       dag, std::make_shared<const target::Target>(target::parse_target(target)));
-  const Choice choice = choose(initial, edges);
+  const Choice choice = choose(initial, request);
   EXPECT_EQ(choice.name, expected_name) << ::testing::PrintToString(choice.passed_over);
   const auto s = schedule::replay(initial, choice.trace);
   ASSERT_TRUE(s);
@@ -82,9 +82,9 @@ TEST(RowOperand, BeforehandAndByBlockAreRight) {
       for (const char* target : {"x86-64-v2 cores=1", "x86-64-v3 cores=2", "x86-64-v4 cores=2"}) {
         SCOPED_TRACE(std::to_string(f.k) + " to " + std::to_string(f.columns) + " at " +
                      std::to_string(at) + " on " + target);
-        Edges edges;
-        edges.given["at"] = at;
-        check(pre_norm(f), edges, target, "matmul", at == 2 ? 1 : 0);
+        Request request;
+        request.given["at"] = at;
+        check(pre_norm(f), request, target, "matmul", at == 2 ? 1 : 0);
       }
     }
   }
@@ -96,17 +96,17 @@ TEST(RowOperand, TheRuleKnowsWhenWeightsAreReadAgain) {
   const auto large = std::make_shared<const te::ComputeDag>(pre_norm({{64}, 1024, 4096}));
   const schedule::State initial(
       large, std::make_shared<const target::Target>(target::parse_target("x86-64-v4 cores=2")));
-  Edges direct;
+  Request direct;
   direct.given[std::string(kAlgorithmKnob)] = 1;
   EXPECT_EQ(choose(initial, direct).plan.chosen.at("at"), 1);
 }
 
 TEST(RowOperand, IsDoneBeforeOtherAlgorithms) {
-  Edges edges;
-  edges.given[std::string(kAlgorithmKnob)] =
+  Request request;
+  request.given[std::string(kAlgorithmKnob)] =
       kFirstAlgorithm + static_cast<int64_t>(schedule::Algorithm::kStrassen);
   for (const Form& f : {Form{{16}, 64, 64}, Form{{1, 17}, 32, 96}})
-    check(pre_norm(f), edges, "x86-64-v4 cores=2", "strassen", 0);
+    check(pre_norm(f), request, "x86-64-v4 cores=2", "strassen", 0);
 }
 
 }  // namespace

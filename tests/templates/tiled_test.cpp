@@ -48,15 +48,15 @@ TEST_P(TiledTest, IsChosenAndRight) {
   const auto dag = std::make_shared<const te::ComputeDag>(conv(s));
   for (const char* name : {"x86-64-v3 cores=4", "x86-64-v4 cores=2"}) {
     const auto target = std::make_shared<const target::Target>(target::parse_target(name));
-    Edges edges;
-    edges.borders = false;
-    edges.fixed["R"] = tiles(dag->outputs[0].shape(), s.h, s.w, s.block);
+    Request request;
+    request.borders = false;
+    request.fixed["R"] = tiles(dag->outputs[0].shape(), s.h, s.w, s.block);
     Layout x({1, s.in, s.size, s.size});
     if (s.in_block > 1)
       x = x.split(1, {arith::ceil_div(s.in, s.in_block), s.in_block}).reorder({0, 1, 3, 4, 2});
-    edges.fixed["X"] = x;
+    request.fixed["X"] = x;
     const schedule::State initial(dag, target);
-    const Choice c = choose(initial, edges);
+    const Choice c = choose(initial, request);
     std::string why;
     for (const std::string& p : c.passed_over) why += "\n" + p;
     ASSERT_EQ(c.name, "tiled") << why;

@@ -53,11 +53,11 @@ struct Ran {
 };
 
 // The program that is chosen, which must be right.
-Ran run(const te::ComputeDag& given, const std::string& target, const Edges& edges) {
+Ran run(const te::ComputeDag& given, const std::string& target, const Request& request) {
   const auto dag = std::make_shared<const te::ComputeDag>(given);
   const schedule::State initial(
       dag, std::make_shared<const target::Target>(target::parse_target(target)));
-  Ran ran{choose(initial, edges), ""};
+  Ran ran{choose(initial, request), ""};
   ran.steps = schedule::to_text(ran.choice.trace, initial);
   const auto s = schedule::replay(initial, ran.choice.trace);
   EXPECT_TRUE(s);
@@ -72,8 +72,8 @@ Ran run(const te::ComputeDag& given, const std::string& target, const Edges& edg
   return ran;
 }
 
-Edges asking_for(Algorithm a) {
-  Edges e;
+Request asking_for(Algorithm a) {
+  Request e;
   e.borders = false;
   e.given[std::string(kAlgorithmKnob)] = kFirstAlgorithm + static_cast<int64_t>(a);
   return e;
@@ -138,7 +138,7 @@ TEST(Variants, AreChosenWhereTheyAreEstimatedToPay) {
 
 TEST(Variants, SumsInBfloat16AreTakenWhereTheyAreAllowed) {
   const std::string narrow = "x86-64-v4-bf16 cores=2";
-  Edges fast = asking_for(Algorithm::kBfloat16);
+  Request fast = asking_for(Algorithm::kBfloat16);
   fast.accuracy = Accuracy::kFast;
   const te::ComputeDag dags[] = {
       conv_dag(32, 48, {7, 9}, 1, 1), conv_dag(16, 20, {9, 7}, 2, 1),
@@ -160,7 +160,7 @@ TEST(Variants, SumsInBfloat16AreTakenWhereTheyAreAllowed) {
 }
 
 TEST(Variants, SumsInBfloat16UseTheInstruction) {
-  Edges fast;
+  Request fast;
   fast.accuracy = Accuracy::kFast;
   const auto dag = std::make_shared<const te::ComputeDag>(dense_dag({16, 64}, 64, false));
   const schedule::State initial(
