@@ -60,7 +60,7 @@ class Chooser {
   // Returns the variable that the call's layouts depend on.
   size_t add(size_t call) {
     const Call& c = rules_.p().calls[call];
-    const graph::Task& t = rules_.p().tasks[static_cast<size_t>(c.task)];
+    const graph::Computation& t = rules_.p().tasks[static_cast<size_t>(c.task)];
     if (rules_.wish(c.task).flexible) return add_follower(c);
     Options& o = options_[call];
     if (const auto it = offers_.tasks.find(t.key); it != offers_.tasks.end()) {

@@ -24,7 +24,7 @@ struct Offer {
 
 // What was measured. Conversions are tasks like others: the copy of a tensor under two layouts.
 struct Offers {
-  std::map<std::string, std::vector<Offer>> tasks;  // by graph::Task::key
+  std::map<std::string, std::vector<Offer>> tasks;  // by graph::Computation::key
   double bytes_per_second = 8e9;  // of conversions that were not measured: read and written
 
   bool empty() const { return tasks.empty(); }

@@ -111,7 +111,7 @@ class Planner {
   void plan(size_t call) {
     const Call& c = p_.calls[call];
     const Edges& chosen = chosen_[call];
-    const graph::Task& task = p_.tasks[static_cast<size_t>(c.task)];
+    const graph::Computation& task = p_.tasks[static_cast<size_t>(c.task)];
     const te::ComputeDag& dag = *task.dag;
     PlannedCall out;
     out.dag = task.dag;

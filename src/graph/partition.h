@@ -16,7 +16,7 @@
 
 namespace tenon::graph {
 
-struct Task {
+struct Computation {
   std::shared_ptr<const te::ComputeDag>
       dag;          // inputs x0.. and constants w0.., in order of first use
   std::string key;  // of its text: 16 hex digits
@@ -35,7 +35,7 @@ struct Call {
 };
 
 struct Partition {
-  std::vector<Task> tasks;
+  std::vector<Computation> tasks;
   std::vector<Call> calls;       // in an order in which they can run
   std::vector<ValueId> view_of;  // per value: whose memory it is; itself unless made by a reshape
 };
@@ -47,7 +47,7 @@ struct PartitionOptions {
   std::set<std::string> pairs = {};
 };
 
-std::string key_of(const te::ComputeDag& dag);  // Task::key
+std::string key_of(const te::ComputeDag& dag);  // Computation::key
 
 // Every graph output must be computed by a node of its own: see own_outputs.
 Partition partition(const Graph& g, const PartitionOptions& options = {});

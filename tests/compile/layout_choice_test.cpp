@@ -87,7 +87,7 @@ Graph chain(Rng& rng, int length, double residuals) {
 Offers random_offers(Rng& rng, const graph::Partition& p) {
   Offers o;
   o.bytes_per_second = 1e9;
-  for (const graph::Task& t : p.tasks) {
+  for (const graph::Computation& t : p.tasks) {
     if (t.kind == graph::Kind::kMap) continue;
     for (const Kind in : {Kind::kPlain, Kind::kLast, Kind::kBlocked}) {
       for (const Kind out : {Kind::kPlain, Kind::kLast, Kind::kBlocked}) {

@@ -40,7 +40,7 @@ TEST(Attention, IsOneTaskInEveryForm) {
     const Difference d = compare(expected, evaluate(g, inputs));
     ASSERT_LT(d.error, 1e-5) << d.where << "\n" << to_string(g);
     const Partition p = partition(g);
-    const bool found = std::any_of(p.tasks.begin(), p.tasks.end(), [](const Task& t) {
+    const bool found = std::any_of(p.tasks.begin(), p.tasks.end(), [](const Computation& t) {
       return te::find_attention(*t.dag).has_value();
     });
     EXPECT_TRUE(found) << to_string(g) << show(p);
@@ -55,7 +55,7 @@ TEST(Attention, StaysApartWithFewRows) {
   form.tokens = 7;
   Graph g = attention_graph(rng, form);
   optimize(g);
-  for (const Task& t : partition(g).tasks) EXPECT_FALSE(te::find_attention(*t.dag));
+  for (const Computation& t : partition(g).tasks) EXPECT_FALSE(te::find_attention(*t.dag));
 }
 
 TEST(ComposeMoves, AReshapedSliceIsOneMove) {

@@ -247,7 +247,7 @@ TEST(Partition, DropsOpsThatConstantsMakeUnread) {
   g.add_output(y, "y");
   for (const bool fuse : {false, true}) {
     const Partition p = partition(g, {fuse, {}});
-    for (const Task& t : p.tasks) EXPECT_NO_THROW(t.dag->validate());
+    for (const Computation& t : p.tasks) EXPECT_NO_THROW(t.dag->validate());
     EXPECT_EQ(p.calls.back().inputs, std::vector<ValueId>{x});
   }
 }

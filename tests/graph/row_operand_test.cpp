@@ -44,7 +44,7 @@ Graph layer(Rng& rng, const Layer& form) {
 std::pair<int, int> joined(const Graph& g) {
   int found = 0;
   const Partition p = partition(g);
-  for (const Task& t : p.tasks) found += te::find_row_operand(*t.dag) ? 1 : 0;
+  for (const Computation& t : p.tasks) found += te::find_row_operand(*t.dag) ? 1 : 0;
   return {found, static_cast<int>(p.tasks.size())};
 }
 

@@ -326,7 +326,7 @@ TEST(Recurrent, StepsShareTheirDefinition) {
   const graph::Partition p = graph::partition(node_of(q, ir::kF32).graph());
   std::map<std::string, int> kinds;
   std::map<std::string, int> calls;
-  for (const graph::Task& t : p.tasks) {
+  for (const graph::Computation& t : p.tasks) {
     ++kinds[t.dag->name];
     calls[t.dag->name] += t.calls;
   }
