@@ -9,7 +9,7 @@
 #include "search/trace_mutation.h"
 #include "support/check.h"
 #include "support/parallel.h"
-#include "tune/known.h"
+#include "tune/task_history.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -169,8 +169,8 @@ std::optional<Candidate> read_candidate(const task::Task& t, const std::string& 
 
 Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measurements)
     : task_(std::move(t)), best_s_(std::numeric_limits<double>::infinity()) {
-  Known known;
-  for (const task::Measurement& m : measurements) known.add(m);
+  TaskHistory history;
+  for (const task::Measurement& m : measurements) history.add(m);
   std::set<std::string> seen;
   for (const task::Measurement& m : measurements) {
     if (!seen.insert(m.trace).second) continue;
@@ -179,7 +179,7 @@ Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measureme
       ++left_out_;
       continue;
     }
-    outcomes_.push_back(*known.find(m.trace));
+    outcomes_.push_back(*history.find(m.trace));
     outcomes_.back().trace = schedule::to_json(c->trace);
     if (outcomes_.back().outcome == task::Outcome::kOk) {
       best_s_ = std::min(best_s_, outcomes_.back().median_s);

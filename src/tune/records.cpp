@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "task/serve.h"
 #include "te/text.h"
-#include "tune/known.h"
+#include "tune/task_history.h"
 
 namespace tenon::tune {
 namespace {
@@ -20,8 +20,8 @@ task::Task read_task(const std::string& te, const std::string& edges,
 }
 
 // The fastest that may serve.
-void add_best(const task::Task& t, const Known& known, BestRecords& out) {
-  for (const task::Measurement* m : known.fastest(SIZE_MAX)) {
+void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out) {
+  for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
     if (!m->verified) continue;
     const task::Served served = task::serve_json(t, m->trace);
     if (served) {
@@ -64,12 +64,12 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
   const auto shared = std::make_shared<const target::Target>(target);
   BestRecords out;
   for (const db::TaskRow& row : db.tasks()) {
-    Known known;
+    TaskHistory history;
     for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
-      known.add(m);
+      history.add(m);
     }
     try {
-      if (known.best(true) != nullptr) add_best(task_of(row, shared), known, out);
+      if (history.best(true) != nullptr) add_best(task_of(row, shared), history, out);
     } catch (const UserError& e) {
       out.refused[row.key] = fmt::format("its records are not used: {}", e.what());
     }

@@ -16,7 +16,7 @@
 #include "task/serve.h"
 #include "te/text.h"
 #include "tune/events.h"
-#include "tune/known.h"
+#include "tune/task_history.h"
 
 namespace tenon::tune {
 namespace {
@@ -46,7 +46,7 @@ struct Entry {
   std::string start;  // its trace as JSON
   std::unique_ptr<search::Space> space;
   std::unique_ptr<search::Strategy> strategy;
-  Known known;
+  TaskHistory history;
   TaskResult result;
 };
 
@@ -172,10 +172,10 @@ struct TaskTuner::Impl {
     std::vector<search::Tried> tried;
     for (size_t i = 0; i < measurements.size(); ++i) {
       const Measurement& m = measurements[i];
-      if (!e.known.has(m.trace)) count(m);  // finals measure again
+      if (!e.history.has(m.trace)) count(m);  // finals measure again
       auto l = lesson(e, m, i < proposed.size() ? &proposed[i] : nullptr);
       if (!l) continue;
-      e.known.add(m);
+      e.history.add(m);
       if (!l->candidate || e.space == nullptr) continue;
       auto features = cost::extract(l->candidate->state);
       if (features && m.outcome != Outcome::kUndecided)
@@ -187,20 +187,20 @@ struct TaskTuner::Impl {
 
   void refresh(Entry& e) const {
     TaskResult& r = e.result;
-    const Measurement* start = e.known.find(e.start);
+    const Measurement* start = e.history.find(e.start);
     r.start_s = start == nullptr ? 0 : seconds_of(*start);
     r.best_s = r.start_s;
     r.best = e.given.start;
     r.origin = e.given.origin;
-    const Measurement* best = e.known.best(options.verify != Verify::kOff);
+    const Measurement* best = e.history.best(options.verify != Verify::kOff);
     if (best != nullptr && best->trace != e.start && !(best->median_s >= r.start_s && start)) {
       r.best_s = best->median_s;
       r.best = schedule::trace_from_json(best->trace);
       r.origin = "tuned";
     }
-    r.measured = e.known.measured();
-    r.failed = e.known.failed();
-    r.failures = e.known.failures();
+    r.measured = e.history.measured();
+    r.failed = e.history.failed();
+    r.failures = e.history.failures();
   }
 
   // ---- one round ---------------------------------------------------------------------------------------------
@@ -215,7 +215,7 @@ struct TaskTuner::Impl {
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return round[a].median_s != round[b].median_s ? round[a].median_s < round[b].median_s : a < b;
     });
-    const Measurement* best = e.known.best(true);
+    const Measurement* best = e.history.best(true);
     for (const size_t i : order) {
       Measurement& m = round[i];
       const bool wins = best == nullptr || m.median_s < best->median_s;
@@ -276,14 +276,14 @@ struct TaskTuner::Impl {
   // The default first: what was searched is compared with it, and it seeds the strategy.
   void measure_default(size_t i, const std::function<bool()>& stop) {
     Entry& e = entries[i];
-    if (!e.known.has(e.start)) {
+    if (!e.history.has(e.start)) {
       std::vector<Measurement> one = measure(e, std::span(&e.given.start, 1), stop);
       if (one.empty()) return;  // stopped
       if (one[0].outcome == Outcome::kOk && options.verify != Verify::kOff) check_one(e, one[0]);
       keep(e, one);
     }
     ++defaults;
-    const Measurement* m = e.known.find(e.start);
+    const Measurement* m = e.history.find(e.start);
     tell(default_event(e.given.task.key, *m));
     scheduler.report(static_cast<int>(i), best_or_never(e));
   }
@@ -392,14 +392,14 @@ struct TaskTuner::Impl {
 
   void final_of(Entry& e, double seconds) {
     std::vector<schedule::Trace> traces = {e.given.start};
-    for (const Measurement* m : e.known.fastest(kFinalists + 1)) {
+    for (const Measurement* m : e.history.fastest(kFinalists + 1)) {
       if (m->trace == e.start || traces.size() > kFinalists) continue;
       traces.push_back(schedule::trace_from_json(m->trace));
     }
     std::vector<Measurement> got =
         watch.time("finals", [&] { return measurer.finals(e.given.task, traces, seconds); });
     for (Measurement& m : got) {
-      const Measurement* known = e.known.find(m.trace);
+      const Measurement* known = e.history.find(m.trace);
       m.verified = m.outcome == Outcome::kOk && known != nullptr && known->verified;
     }
     std::sort(got.begin(), got.end(), [](const Measurement& a, const Measurement& b) {

@@ -70,12 +70,12 @@ std::string trace_text(const db::TaskRow& task, const std::string& trace) {
   }
 }
 
-std::string key_text(const db::TaskRow& task, const RecordKey& key, const tune::Known& known,
-                     int top) {
+std::string key_text(const db::TaskRow& task, const RecordKey& key,
+                     const tune::TaskHistory& history, int top) {
   std::string text = fmt::format("\n{}  {}\n", key.protocol, key.target);
-  text += fmt::format("  {} measured, {} failed{}\n", known.measured(), known.failed(),
-                      known.failed() > 0 ? ": " + failures_text(known.failures()) : "");
-  const auto fastest = known.fastest(static_cast<size_t>(top));
+  text += fmt::format("  {} measured, {} failed{}\n", history.measured(), history.failed(),
+                      history.failed() > 0 ? ": " + failures_text(history.failures()) : "");
+  const auto fastest = history.fastest(static_cast<size_t>(top));
   for (const task::Measurement* m : fastest) {
     text += fmt::format(
         "  {:>10}  [{}, {}]  {:<10}  {}  run {}{}\n", time_text(m->median_s), time_text(m->low_s),
@@ -94,18 +94,18 @@ int show_task(const db::Database& db, const Selection& s, const db::TaskRow& tas
                                  escaped(task.label), task.flops * 1e-6, indented(task.te));
   if (!task.edges.empty()) text += "stored\n" + indented(task.edges);
   for (const RecordKey& key : s.keys_of(task.key)) {
-    const tune::Known known = known_of(db, s, key);
+    const tune::TaskHistory history = history_of(db, s, key);
     Json best = Json::array();
-    for (const task::Measurement* m : known.fastest(static_cast<size_t>(top))) {
+    for (const task::Measurement* m : history.fastest(static_cast<size_t>(top))) {
       best.push_back(measurement_json(*m));
     }
     keys.push_back({{"target", key.target},
                     {"protocol", key.protocol},
-                    {"measured", known.measured()},
-                    {"failed", known.failed()},
-                    {"failures", known.failures()},
+                    {"measured", history.measured()},
+                    {"failed", history.failed()},
+                    {"failures", history.failures()},
                     {"best", best}});
-    text += key_text(task, key, known, top);
+    text += key_text(task, key, history, top);
   }
   const Json answer = {{"schema", "tenon.db/1"}, {"verb", "show"},      {"task", task.key},
                        {"label", task.label},    {"flops", task.flops}, {"te", task.te},

@@ -128,8 +128,8 @@ class Verifier {
 
   // The best that may serve, and if it is wrong, the next, until one is right or the machine cannot tell.
   void check(const task::Task& t, const RecordKey& key, std::vector<Checked>& out) {
-    const tune::Known known = known_of(db_, {}, key);
-    for (const task::Measurement* m : known.fastest(SIZE_MAX)) {
+    const tune::TaskHistory history = history_of(db_, {}, key);
+    for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
       if (!m->verified) continue;
       const task::Served program = task::serve_json(t, m->trace);
       if (!program) continue;  // told before

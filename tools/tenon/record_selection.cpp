@@ -104,13 +104,14 @@ Selection select(const db::Database& db, const SelectionOptions& o) {
   return s;
 }
 
-tune::Known known_of(const db::Database& db, const Selection& selection, const RecordKey& key) {
-  tune::Known known;
+tune::TaskHistory history_of(const db::Database& db, const Selection& selection,
+                             const RecordKey& key) {
+  tune::TaskHistory history;
   for (const task::Measurement& m :
        db.measurements({key.task, key.target, key.protocol, selection.run})) {
-    known.add(m);
+    history.add(m);
   }
-  return known;
+  return history;
 }
 
 const db::TaskRow& find_task(const std::vector<db::TaskRow>& tasks, const std::string& name) {
@@ -148,9 +149,9 @@ std::vector<TaskEntry> task_entries(const db::Database& db, const Selection& s) 
     for (const RecordKey& key : s.keys_of(t.key)) {
       KeyEntry entry{key, {}, {}};
       for (const db::Group& g : s.keys.at(key)) entry.tally.add(g);
-      const tune::Known known = known_of(db, s, key);
-      const task::Measurement* best = known.best(true);
-      if (best == nullptr) best = known.best(false);
+      const tune::TaskHistory history = history_of(db, s, key);
+      const task::Measurement* best = history.best(true);
+      if (best == nullptr) best = history.best(false);
       if (best != nullptr) entry.best = *best;
       e.keys.push_back(std::move(entry));
     }

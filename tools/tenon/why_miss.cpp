@@ -131,37 +131,37 @@ class Search {
   }
 
   Miss same_key() const {
-    const tune::Known known = known_of(db_, {}, {w_.task.key, w_.target, w_.protocol});
-    if (known.best(true) != nullptr) return fastest_verified(known);
-    if (const auto* best = known.best(false)) {
+    const tune::TaskHistory history = history_of(db_, {}, {w_.task.key, w_.target, w_.protocol});
+    if (history.best(true) != nullptr) return fastest_verified(history);
+    if (const auto* best = history.best(false)) {
       return {"unverified",
               fmt::format("{} measured, the best {}, but none was compared with the reference",
-                          known.measured(), time_text(best->median_s)),
+                          history.measured(), time_text(best->median_s)),
               {},
               "",
               0};
     }
     std::string kinds;
-    for (const auto& [kind, n] : known.failures()) {
+    for (const auto& [kind, n] : history.failures()) {
       kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", n, kind);
     }
     return {"failed",
-            fmt::format("{} measured, and none ran right: {}", known.measured(), kinds),
+            fmt::format("{} measured, and none ran right: {}", history.measured(), kinds),
             {},
             "",
             0};
   }
 
-  Miss fastest_verified(const tune::Known& known) const {
+  Miss fastest_verified(const tune::TaskHistory& history) const {
     std::string why;
     try {
       const task::Task t = tune::task_of(w_.task, w_.compiled_for);
-      for (const task::Measurement* m : known.fastest(SIZE_MAX)) {
+      for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
         if (!m->verified) continue;
         const task::Served program = task::serve_json(t, m->trace);
         if (program) {
           return {"hit",
-                  fmt::format("{} of {} measured", time_text(m->median_s), known.measured()),
+                  fmt::format("{} of {} measured", time_text(m->median_s), history.measured()),
                   {},
                   "",
                   m->median_s};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/known.h"
+#include "tune/task_history.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ bool faster(const task::Measurement* a, const task::Measurement* b) {
 
 }  // namespace
 
-void Known::add(const task::Measurement& given) {
+void TaskHistory::add(const task::Measurement& given) {
   task::Measurement m = given;
   if (m.outcome == task::Outcome::kOk && !has_time(m)) {
     m.outcome = task::Outcome::kRefused;
@@ -32,12 +32,12 @@ void Known::add(const task::Measurement& given) {
   it->second.verified = verified && it->second.outcome == task::Outcome::kOk;
 }
 
-const task::Measurement* Known::find(const std::string& trace) const {
+const task::Measurement* TaskHistory::find(const std::string& trace) const {
   const auto it = by_trace_.find(trace);
   return it == by_trace_.end() ? nullptr : &it->second;
 }
 
-const task::Measurement* Known::best(bool verified_only) const {
+const task::Measurement* TaskHistory::best(bool verified_only) const {
   const task::Measurement* best = nullptr;
   for (const auto& [trace, m] : by_trace_) {
     if (m.outcome != task::Outcome::kOk || (verified_only && !m.verified)) continue;
@@ -46,7 +46,7 @@ const task::Measurement* Known::best(bool verified_only) const {
   return best;
 }
 
-std::vector<const task::Measurement*> Known::fastest(size_t n) const {
+std::vector<const task::Measurement*> TaskHistory::fastest(size_t n) const {
   std::vector<const task::Measurement*> all;
   for (const auto& [trace, m] : by_trace_) {
     if (m.outcome == task::Outcome::kOk) all.push_back(&m);
@@ -56,7 +56,7 @@ std::vector<const task::Measurement*> Known::fastest(size_t n) const {
   return all;
 }
 
-int64_t Known::failed() const {
+int64_t TaskHistory::failed() const {
   int64_t n = 0;
   for (const auto& [outcome, count] : failures_) n += count;
   return n;

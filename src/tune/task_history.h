@@ -11,7 +11,7 @@
 
 namespace tenon::tune {
 
-class Known {
+class TaskHistory {
  public:
   // Measured again: the newer time counts, for it was taken beside others or with more repetitions. Found wrong once:
   // wrong for ever. Verified once: verified.
