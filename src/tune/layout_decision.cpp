@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "graph/partition.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tune {
 namespace {

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "support/check.h"
+#include "tune/best_schedules.h"
 #include "tune/events.h"
-#include "tune/records.h"
 #include "tune/task_times.h"
 
 namespace tenon::tune {

@@ -9,9 +9,9 @@
 
 #include "support/check.h"
 #include "support/private_folder.h"
+#include "tune/best_schedules.h"
 #include "tune/events.h"
 #include "tune/layout_decision.h"
-#include "tune/records.h"
 
 namespace tenon::tune {
 namespace {

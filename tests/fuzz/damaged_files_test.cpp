@@ -20,7 +20,7 @@
 #include "files/file.h"
 #include "fuzz/damage.h"
 #include "fuzz/small_network.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::fuzz {
 namespace {

@@ -14,7 +14,7 @@
 #include "search/space.h"
 #include "te/text.h"
 #include "tools/tenon_command.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 #include "zoo/model_builder.h"
 
 namespace tenon::testing {

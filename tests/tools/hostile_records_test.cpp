@@ -12,7 +12,7 @@
 #include "files/file.h"
 #include "measure/measure.h"
 #include "tools/tenon_command.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 #include "zoo/model_builder.h"
 
 namespace tenon::testing {

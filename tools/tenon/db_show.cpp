@@ -12,7 +12,7 @@
 #include "tools/tenon/db_verbs.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/text.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

@@ -14,7 +14,7 @@
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/text.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

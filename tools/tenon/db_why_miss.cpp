@@ -12,7 +12,7 @@
 #include "tools/tenon/tasks.h"
 #include "tools/tenon/text.h"
 #include "tools/tenon/why_miss.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

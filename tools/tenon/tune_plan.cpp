@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "tools/tenon/text.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

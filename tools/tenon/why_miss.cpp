@@ -12,7 +12,7 @@
 #include "task/serve.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

@@ -13,7 +13,7 @@
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/text.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {

@@ -13,8 +13,8 @@
 #include "tools/tenon/json.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
-#include "tune/recorded.h"
-#include "tune/records.h"
+#include "tune/best_schedules.h"
+#include "tune/replay_space.h"
 
 namespace tenon::tools {
 namespace {
@@ -57,7 +57,7 @@ struct StrategyRow {
 struct TaskReport {
   db::TaskRow task;
   RecordKey key;
-  std::shared_ptr<const tune::Recorded> recorded;
+  std::shared_ptr<const tune::ReplaySpace> recorded;
   int64_t trials = 0;
   std::vector<StrategyRow> rows;
 };
@@ -122,7 +122,7 @@ std::vector<TaskReport> tasks_to_replay(const db::Database& db, const ReplayArgs
     if (row.te.empty() || key.task.empty()) continue;
     TaskReport r{row, key, nullptr, args.trials, {}};
     try {
-      r.recorded = std::make_shared<const tune::Recorded>(
+      r.recorded = std::make_shared<const tune::ReplaySpace>(
           tune::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
     } catch (const UserError& damaged) {
       console.warn(fmt::format("task {} is left out: {}", row.key, damaged.what()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From records to schedules, also where some of them are damaged.
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ task::Measurement record(const task::Task& t, const std::string& trace, double m
   return m;
 }
 
-class Records : public testing::Test {
+class BestSchedules : public testing::Test {
  protected:
   void SetUp() override {
     path_ = (std::filesystem::temp_directory_path() /
@@ -63,7 +63,7 @@ class Records : public testing::Test {
   std::unique_ptr<db::Database> db_;
 };
 
-TEST_F(Records, TheFastestThatMayServe) {
+TEST_F(BestSchedules, TheFastestThatMayServe) {
   const task::Task t = turned(6);
   add(t);
   const std::string edges = schedule::to_json(task::edge_steps(t));
@@ -77,7 +77,7 @@ TEST_F(Records, TheFastestThatMayServe) {
 }
 
 // Whoever writes the edges out of a task's row makes another task of it.
-TEST_F(Records, ATaskWhoseEdgesWereTakenAway) {
+TEST_F(BestSchedules, ATaskWhoseEdgesWereTakenAway) {
   const task::Task t = turned(6);
   db_->add_task({t.key, te::to_text(*t.dag), "", t.label, t.flops});
   db_->record({record(t, "[]", 1e-9)});
@@ -87,7 +87,7 @@ TEST_F(Records, ATaskWhoseEdgesWereTakenAway) {
   EXPECT_NE(b.refused.at(t.key).find(t.key), std::string::npos) << b.refused.at(t.key);
 }
 
-TEST_F(Records, OneThatCannotBeReadCostsOthersNothing) {
+TEST_F(BestSchedules, OneThatCannotBeReadCostsOthersNothing) {
   const task::Task good = product(5), bad = product(7);
   add(good);
   db_->add_task({bad.key, "this is no expression", "", "", 0});

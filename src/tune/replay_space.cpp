@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/recorded.h"
+#include "tune/replay_space.h"
 
 #include <algorithm>
 #include <limits>
@@ -58,9 +58,9 @@ std::vector<size_t> nearest(size_t self, const std::vector<std::vector<uint64_t>
   return out;
 }
 
-class RecordedSpace : public search::Space {
+class ReplaySearchSpace : public search::Space {
  public:
-  explicit RecordedSpace(std::shared_ptr<const Recorded> r) : r_(std::move(r)) {}
+  explicit ReplaySearchSpace(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {}
   std::string_view name() const override { return "recorded"; }
   size_t sketches() const override { return 1; }
 
@@ -68,13 +68,13 @@ class RecordedSpace : public search::Space {
 
   Result<Candidate> mutate(const Candidate& c, Rng& rng) const override {
     const size_t at = r_->index_of(c.hash);
-    if (at == Recorded::kNowhere || r_->near(at).empty()) return nothing();
+    if (at == ReplaySpace::kNowhere || r_->near(at).empty()) return nothing();
     return r_->programs()[rng.pick(r_->near(at))];
   }
 
   Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const override {
     const size_t i = r_->index_of(a.hash), j = r_->index_of(b.hash);
-    if (i == Recorded::kNowhere || j == Recorded::kNowhere || i == j) return nothing();
+    if (i == ReplaySpace::kNowhere || j == ReplaySpace::kNowhere || i == j) return nothing();
     std::set<size_t> children(r_->near(i).begin(), r_->near(i).end());
     children.insert(r_->near(j).begin(), r_->near(j).end());
     std::vector<size_t> of_both;
@@ -89,20 +89,20 @@ class RecordedSpace : public search::Space {
 
   Result<Candidate> adopt(const schedule::Trace& trace) const override {
     const size_t at = r_->index_of(schedule::hash(trace));
-    if (at == Recorded::kNowhere) return nothing();
+    if (at == ReplaySpace::kNowhere) return nothing();
     return r_->programs()[at];
   }
 
  private:
   // Not on record: there is no such choice.
   static Illegal nothing() { return Illegal{.code = IllegalCode::kBadFactor}; }
-  std::shared_ptr<const Recorded> r_;
+  std::shared_ptr<const ReplaySpace> r_;
 };
 
-class RecordedMeasurer : public measure::Measurer {
+class ReplayMeasurer : public measure::Measurer {
  public:
-  RecordedMeasurer(std::shared_ptr<const Recorded> r,
-                   std::function<void(const task::Measurement&)> seen)
+  ReplayMeasurer(std::shared_ptr<const ReplaySpace> r,
+                 std::function<void(const task::Measurement&)> seen)
       : r_(std::move(r)), seen_(std::move(seen)) {}
 
   std::string target(const target::Target&) const override { return any().target; }
@@ -151,7 +151,7 @@ class RecordedMeasurer : public measure::Measurer {
     return m;
   }
 
-  std::shared_ptr<const Recorded> r_;
+  std::shared_ptr<const ReplaySpace> r_;
   std::function<void(const task::Measurement&)> seen_;
 };
 
@@ -167,7 +167,7 @@ std::optional<Candidate> read_candidate(const task::Task& t, const std::string& 
 
 }  // namespace
 
-Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measurements)
+ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements)
     : task_(std::move(t)), best_s_(std::numeric_limits<double>::infinity()) {
   TaskHistory history;
   for (const task::Measurement& m : measurements) history.add(m);
@@ -191,37 +191,38 @@ Recorded::Recorded(task::Task t, const std::vector<task::Measurement>& measureme
   for_each_parallel(programs_.size(), 0, [&](size_t i) { near_[i] = nearest(i, steps_); });
 }
 
-const task::Measurement* Recorded::find(const schedule::Trace& trace) const {
+const task::Measurement* ReplaySpace::find(const schedule::Trace& trace) const {
   const size_t at = index_of(schedule::hash(trace));
   return at == kNowhere ? nullptr : &outcomes_[at];
 }
 
-size_t Recorded::index_of(uint64_t trace_hash) const {
+size_t ReplaySpace::index_of(uint64_t trace_hash) const {
   const auto it = by_hash_.find(trace_hash);
   return it == by_hash_.end() ? kNowhere : it->second;
 }
 
-size_t Recorded::shared_steps(size_t a, size_t b) const { return common(steps_[a], steps_[b]); }
+size_t ReplaySpace::shared_steps(size_t a, size_t b) const { return common(steps_[a], steps_[b]); }
 
-std::unique_ptr<search::Space> recorded_space(std::shared_ptr<const Recorded> recorded) {
+std::unique_ptr<search::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded) {
   if (recorded->programs().empty()) return nullptr;
-  return std::make_unique<RecordedSpace>(std::move(recorded));
+  return std::make_unique<ReplaySearchSpace>(std::move(recorded));
 }
 
-std::unique_ptr<measure::Measurer> recorded_measurer(
-    std::shared_ptr<const Recorded> recorded, std::function<void(const task::Measurement&)> seen) {
+std::unique_ptr<measure::Measurer> replay_measurer(
+    std::shared_ptr<const ReplaySpace> recorded,
+    std::function<void(const task::Measurement&)> seen) {
   TENON_CHECK(!recorded->programs().empty()) << "nothing on record";
-  return std::make_unique<RecordedMeasurer>(std::move(recorded), std::move(seen));
+  return std::make_unique<ReplayMeasurer>(std::move(recorded), std::move(seen));
 }
 
-std::vector<double> replay(const std::shared_ptr<const Recorded>& recorded,
+std::vector<double> replay(const std::shared_ptr<const ReplaySpace>& recorded,
                            const ReplayOptions& o) {
   std::vector<double> best;
   const auto seen = [&](const task::Measurement& m) {
     const double before = best.empty() ? std::numeric_limits<double>::infinity() : best.back();
     best.push_back(m.outcome == task::Outcome::kOk ? std::min(before, m.median_s) : before);
   };
-  const auto measurer = recorded_measurer(recorded, seen);
+  const auto measurer = replay_measurer(recorded, seen);
   TunerOptions t;
   t.seed = o.seed;
   t.strategy = o.strategy;
@@ -231,7 +232,7 @@ std::vector<double> replay(const std::shared_ptr<const Recorded>& recorded,
   t.threads = o.threads;
   t.clock = [] { return 0.0; };  // how long things take decides nothing here
   t.search.population = std::clamp(recorded->programs().size(), kLeastPopulation, kMostPopulation);
-  t.make_space = [&](const task::Task&) { return recorded_space(recorded); };
+  t.make_space = [&](const task::Task&) { return replay_space(recorded); };
   TaskTuner tuner({{recorded->task(), recorded->programs().front().trace, "recorded"}},
                   {{.weights = {1}}}, t, *measurer, nullptr, "replay", nullptr);
   while (std::ssize(best) < o.trials && tuner.step(nullptr)) {

@@ -2,7 +2,7 @@
 // Search against what was measured before, without a device: the space holds the recorded programs of a task and no
 // others, the measurer answers with what came of them. Shows how strategies and cost models would have fared.
 //
-//   auto recorded = std::make_shared<const Recorded>(task, db.measurements(...));
+//   auto recorded = std::make_shared<const ReplaySpace>(task, db.measurements(...));
 //   std::vector<double> best = replay(recorded, {.strategy = "evolution", .seed = 3, .trials = 100});
 //   best[9] / recorded->best_s();   // after ten trials
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace tenon::tune {
 
-class Recorded {
+class ReplaySpace {
  public:
   // Of one task, target and protocol, oldest first. Traces that do not replay for the task are left out.
-  Recorded(task::Task t, const std::vector<task::Measurement>& measurements);
+  ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements);
 
   const task::Task& task() const { return task_; }
   const std::vector<search::Candidate>& programs() const { return programs_; }  // oldest first
@@ -48,10 +48,10 @@ class Recorded {
 };
 
 // Samples any; mutates to one that is near; crosses to one that has steps of both.
-std::unique_ptr<search::Space> recorded_space(std::shared_ptr<const Recorded> recorded);
+std::unique_ptr<search::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded);
 // Answers with the last word on each trace, failures too; one that is not on record is refused. `seen` is told each.
-std::unique_ptr<measure::Measurer> recorded_measurer(
-    std::shared_ptr<const Recorded> recorded,
+std::unique_ptr<measure::Measurer> replay_measurer(
+    std::shared_ptr<const ReplaySpace> recorded,
     std::function<void(const task::Measurement&)> seen = nullptr);
 
 struct ReplayOptions {
@@ -64,7 +64,7 @@ struct ReplayOptions {
 };
 // The best time after each trial, infinity until one ran; shorter than `trials` when the strategy found nothing more.
 // The oldest program is tried first, as tuning begins with the default. Throws UserError for unknown rows.
-std::vector<double> replay(const std::shared_ptr<const Recorded>& recorded,
+std::vector<double> replay(const std::shared_ptr<const ReplaySpace>& recorded,
                            const ReplayOptions& options);
 
 }  // namespace tenon::tune

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Searching among recorded programs.
-#include "tune/recorded.h"
+#include "tune/replay_space.h"
 
 #include <gtest/gtest.h>
 
@@ -37,15 +37,15 @@ std::vector<task::Measurement> records(const task::Task& t, size_t programs) {
   return device->measure(t, traces, 0, nullptr);
 }
 
-std::shared_ptr<const Recorded> recorded(size_t programs) {
+std::shared_ptr<const ReplaySpace> recorded(size_t programs) {
   const task::Task t = product(24, 34, 31);
-  return std::make_shared<const Recorded>(t, records(t, programs));
+  return std::make_shared<const ReplaySpace>(t, records(t, programs));
 }
 
-TEST(Recorded, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
+TEST(ReplaySpace, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
   const auto r = recorded(60);
   ASSERT_EQ(r->programs().size(), 60u);
-  const auto space = recorded_space(r);
+  const auto space = replay_space(r);
   Rng rng(1);
   std::set<size_t> sampled;
   size_t crossed = 0;
@@ -55,7 +55,7 @@ TEST(Recorded, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
     sampled.insert(r->index_of(a->hash));
     const auto b = space->mutate(*a, rng);
     ASSERT_TRUE(b);
-    EXPECT_NE(r->index_of(b->hash), Recorded::kNowhere);
+    EXPECT_NE(r->index_of(b->hash), ReplaySpace::kNowhere);
     EXPECT_NE(b->hash, a->hash);
     const auto c = space->cross(*a, *b, rng);
     if (!c) continue;
@@ -67,7 +67,7 @@ TEST(Recorded, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
     EXPECT_GT(r->shared_steps(child, r->index_of(b->hash)), 0u);
   }
   EXPECT_EQ(sampled.size(), 60u);
-  EXPECT_FALSE(sampled.contains(Recorded::kNowhere));
+  EXPECT_FALSE(sampled.contains(ReplaySpace::kNowhere));
   EXPECT_GT(crossed, 1000u);
   EXPECT_TRUE(space->adopt(r->programs()[7].trace));
   schedule::Trace other = r->programs()[7].trace;
@@ -75,7 +75,7 @@ TEST(Recorded, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
   EXPECT_FALSE(space->adopt(other));
 }
 
-TEST(Recorded, MutationsAreTheNearest) {
+TEST(ReplaySpace, MutationsAreTheNearest) {
   const auto r = recorded(60);
   const auto differing = [&](size_t a, size_t b) {
     const size_t shared = r->shared_steps(a, b);
@@ -92,7 +92,7 @@ TEST(Recorded, MutationsAreTheNearest) {
   }
 }
 
-TEST(Recorded, TheMeasurerGivesTheLastWord) {
+TEST(ReplaySpace, TheMeasurerGivesTheLastWord) {
   const task::Task t = product(8, 16, 5);
   std::vector<task::Measurement> all = records(t, 20);
   task::Measurement again = all[2];
@@ -109,11 +109,11 @@ TEST(Recorded, TheMeasurerGivesTheLastWord) {
   all.push_back(elsewhere);
   elsewhere.trace = "garbage";
   all.push_back(elsewhere);
-  const auto r = std::make_shared<const Recorded>(t, all);
+  const auto r = std::make_shared<const ReplaySpace>(t, all);
   EXPECT_EQ(r->programs().size(), 20u);
   EXPECT_EQ(r->left_out(), 2u);
   int seen = 0;
-  const auto m = recorded_measurer(r, [&](const task::Measurement&) { ++seen; });
+  const auto m = replay_measurer(r, [&](const task::Measurement&) { ++seen; });
   EXPECT_EQ(m->protocol(), all[0].protocol);
   EXPECT_EQ(m->target(*t.target), all[0].target);
   std::vector<schedule::Trace> traces;
@@ -136,7 +136,7 @@ TEST(Recorded, TheMeasurerGivesTheLastWord) {
   EXPECT_EQ(m->measure(t, traces, 0, [&] { return ++asked > 3; }).size(), 3u);
 }
 
-TEST(Recorded, ReplayIsTheSameForASeed) {
+TEST(ReplaySpace, ReplayIsTheSameForASeed) {
   const auto r = recorded(80);
   for (const char* strategy : {"evolution", "random"}) {
     ReplayOptions o{.strategy = strategy, .cost_model = "xgb", .seed = 4, .trials = 40};
@@ -152,7 +152,7 @@ TEST(Recorded, ReplayIsTheSameForASeed) {
   }
 }
 
-TEST(Recorded, EnoughTrialsFindTheBest) {
+TEST(ReplaySpace, EnoughTrialsFindTheBest) {
   const auto r = recorded(30);
   for (const char* strategy : {"evolution", "random"}) {
     const auto curve =
@@ -162,7 +162,7 @@ TEST(Recorded, EnoughTrialsFindTheBest) {
   }
 }
 
-TEST(Recorded, EvolutionFindsGoodProgramsSooner) {
+TEST(ReplaySpace, EvolutionFindsGoodProgramsSooner) {
   const auto r = recorded(300);
   const auto after = [&](const char* strategy, size_t trials) {
     double mean = 0;

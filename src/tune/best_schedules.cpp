@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/records.h"
+#include "tune/best_schedules.h"
 
 #include <fmt/format.h>
 
