@@ -232,10 +232,10 @@ class SqliteDatabase : public Database {
     t.commit();
   }
 
-  Added add(const std::vector<Records>& parts) override {
+  Added add(const std::vector<Rows>& parts) override {
     Transaction t(c_);
     Added added;
-    for (const Records& r : parts) add_part(r, added);
+    for (const Rows& r : parts) add_part(r, added);
     t.commit();
     return added;
   }
@@ -345,7 +345,7 @@ class SqliteDatabase : public Database {
 
   int64_t changes() const { return sqlite3_changes64(c_.get()); }
 
-  void add_part(const Records& r, Added& added) {
+  void add_part(const Rows& r, Added& added) {
     for (const TaskRow& row : r.tasks) {
       add_task(row);
       ++(changes() > 0 ? added.tasks : added.known);

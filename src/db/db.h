@@ -38,7 +38,7 @@ struct RunEvent {
   std::string run;
   EventRow event;
 };
-struct Records {
+struct Rows {
   std::vector<TaskRow> tasks;
   std::vector<RunRow> runs;  // measured and failed follow from the measurements
   std::vector<RunEvent> events;
@@ -81,7 +81,7 @@ class Database {
   virtual void record(const std::vector<task::Measurement>& m) = 0;        // one transaction
   // One after the other, all or nothing, in one transaction. A row that is there already is left out; one that occurs in
   // a part more often than it is there is added as often as it lacks.
-  virtual Added add(const std::vector<Records>& parts) = 0;
+  virtual Added add(const std::vector<Rows>& parts) = 0;
 
   // Oldest first. A row whose list of times cannot be read is kRefused, whatever it says, with task::kDamaged.
   virtual std::vector<task::Measurement> measurements(const Filter& f) const = 0;

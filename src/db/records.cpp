@@ -48,7 +48,7 @@ class Reader {
     check_whole();
   }
 
-  Records records;
+  Rows rows;
 
  private:
   [[noreturn]] void fail(const std::string& why) const { throw UserError(file_, line_, 0, why); }
@@ -82,7 +82,7 @@ class Reader {
     begun_ = true;
     told_ = j.contains("measurements");
     if (!told_) return;
-    const auto& r = records;
+    const auto& r = rows;
     expected_ = {std::ssize(r.tasks) + j.at("tasks").get<int64_t>(),
                  std::ssize(r.runs) + j.at("runs").get<int64_t>(),
                  std::ssize(r.events) + j.at("events").get<int64_t>(),
@@ -96,10 +96,10 @@ class Reader {
       fail(fmt::format("the file was cut off or changed: it has {} {}, its first line says {}", got,
                        what, expected));
     };
-    one("tasks", records.tasks.size(), expected_.tasks);
-    one("runs", records.runs.size(), expected_.runs);
-    one("events", records.events.size(), expected_.events);
-    one("measurements", records.measurements.size(), expected_.measurements);
+    one("tasks", rows.tasks.size(), expected_.tasks);
+    one("runs", rows.runs.size(), expected_.runs);
+    one("events", rows.events.size(), expected_.events);
+    one("measurements", rows.measurements.size(), expected_.measurements);
   }
 
   void read_row(const Json& j, const std::string& text) {
@@ -107,17 +107,17 @@ class Reader {
     const auto field = [&](const char* name) { return j.at(name).get<std::string>(); };
     const std::string kind = field("kind");
     if (kind == "task") {
-      records.tasks.push_back(
+      rows.tasks.push_back(
           {field("key"), field("te"), field("edges"), field("label"), j.at("flops")});
     } else if (kind == "run") {
-      records.runs.push_back({field("id"), field("command"), field("model"), field("started"),
-                              field("finished"), 0, 0});
+      rows.runs.push_back({field("id"), field("command"), field("model"), field("started"),
+                           field("finished"), 0, 0});
     } else if (kind == "event") {
       const Json& e = j.at("event");
-      records.events.push_back(
+      rows.events.push_back(
           {field("run"), {j.at("at_s"), e.is_string() ? e.get<std::string>() : e.dump()}});
     } else if (kind == "measurement") {
-      records.measurements.push_back(task::measurement_from_json(text));
+      rows.measurements.push_back(task::measurement_from_json(text));
     } else {
       fail(fmt::format("there is no kind of record '{}'", kind));
     }
@@ -131,7 +131,7 @@ class Reader {
 
 }  // namespace
 
-std::string to_json_lines(const Records& r) {
+std::string to_json_lines(const Rows& r) {
   std::string text = line(Json{{"schema", kRecordsSchema},
                                {"tasks", r.tasks.size()},
                                {"runs", r.runs.size()},
@@ -163,14 +163,14 @@ std::string to_json_lines(const Records& r) {
   return text;
 }
 
-Records records_from_json_lines(const std::string& text, const std::string& file) {
+Rows records_from_json_lines(const std::string& text, const std::string& file) {
   Reader reader(file);
   reader.read(text);
-  return std::move(reader.records);
+  return std::move(reader.rows);
 }
 
-Records all_records(const Database& db) {
-  Records r{db.tasks(), db.runs(), {}, db.measurements({})};
+Rows all_records(const Database& db) {
+  Rows r{db.tasks(), db.runs(), {}, db.measurements({})};
   for (const RunRow& run : r.runs) {
     for (EventRow& e : db.events(run.id)) r.events.push_back({run.id, std::move(e)});
   }

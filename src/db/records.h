@@ -19,12 +19,12 @@ namespace tenon::db {
 
 inline constexpr const char* kRecordsSchema = "tenon.records/1";
 
-std::string to_json_lines(const Records& r);
+std::string to_json_lines(const Rows& r);
 // Throws UserError with the line: damaged, cut off, a newer schema, another kind of file.
-Records records_from_json_lines(const std::string& text, const std::string& file);
+Rows records_from_json_lines(const std::string& text, const std::string& file);
 
 // All that a database holds.
-Records all_records(const Database& db);
+Rows all_records(const Database& db);
 
 // By how the file begins; a pipe is none.
 bool is_database_file(const std::string& path);

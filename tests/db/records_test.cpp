@@ -56,9 +56,9 @@ task::Measurement random_measurement(Rng& rng) {
   return m;
 }
 
-Records random_records(uint64_t seed, int measurements) {
+Rows random_records(uint64_t seed, int measurements) {
   Rng rng(seed);
-  Records r;
+  Rows r;
   r.tasks = {{"task0", "input A: f32[1]\n", "A: x\n", "conv \"1\"", 1.0 / 3},
              {"task1", "", "", "pool", 0}};
   r.runs = {{"r1", "tenon tune 'a b'", "a b", "2026-01-02T03:04:05Z", "", 0, 0}};
@@ -71,7 +71,7 @@ Records random_records(uint64_t seed, int measurements) {
 
 TEST_F(RecordsTest, ComeBackAsTheyWere) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
-    const Records r = random_records(seed, 30);
+    const Rows r = random_records(seed, 30);
     const std::string text = to_json_lines(r);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1 + 2 + 1 + 3 + 30) << "seed " << seed;
     const auto db = open("a" + std::to_string(seed));
@@ -84,7 +84,7 @@ TEST_F(RecordsTest, ComeBackAsTheyWere) {
 
 TEST_F(RecordsTest, AddingAgainAddsNothing) {
   const auto db = open("a");
-  Records r = random_records(5, 50);
+  Rows r = random_records(5, 50);
   r.measurements.push_back(r.measurements[3]);  // the same twice is twice
   EXPECT_EQ(db->add({r}).measurements, 51);
   const Added again = db->add({records_from_json_lines(to_json_lines(r), "x")});
@@ -98,7 +98,7 @@ TEST_F(RecordsTest, AddingAgainAddsNothing) {
 }
 
 TEST_F(RecordsTest, MergingIsTheSameInAnyOrder) {
-  Records a = random_records(7, 20), b = random_records(8, 20);
+  Rows a = random_records(7, 20), b = random_records(8, 20);
   b.measurements.insert(b.measurements.end(), a.measurements.begin(), a.measurements.begin() + 10);
   const auto ab = open("ab"), ba = open("ba");
   ab->add({a});
@@ -117,11 +117,11 @@ TEST_F(RecordsTest, MergingIsTheSameInAnyOrder) {
 }
 
 TEST_F(RecordsTest, PartsAreAddedOneAfterTheOther) {
-  const Records a = random_records(7, 20), b = random_records(8, 20);
+  const Rows a = random_records(7, 20), b = random_records(8, 20);
   const auto db = open("a");
   EXPECT_EQ(db->add({a, b, a}).measurements, 40) << "the third part is there already";
   // A part that cannot be added leaves nothing of those before it.
-  Records bad = random_records(9, 5);
+  Rows bad = random_records(9, 5);
   bad.measurements[4].median_s = NAN;
   EXPECT_THROW(db->add({random_records(10, 5), bad}), UserError);
   EXPECT_EQ(db->measurements({}).size(), 40u);
@@ -129,7 +129,7 @@ TEST_F(RecordsTest, PartsAreAddedOneAfterTheOther) {
 
 TEST_F(RecordsTest, ARunThatEndedElsewhereHasEnded) {
   const auto db = open("a");
-  Records r = random_records(1, 0);
+  Rows r = random_records(1, 0);
   db->add({r});
   r.runs[0].finished = "2026-01-02T04:00:00Z";
   db->add({r});

@@ -15,8 +15,8 @@ namespace tenon::tools {
 namespace {
 
 // The rows that were selected, and the runs and tasks that they belong to.
-db::Records selected_records(const db::Database& db, const SelectionOptions& options) {
-  db::Records all = db::all_records(db);
+db::Rows selected_records(const db::Database& db, const SelectionOptions& options) {
+  db::Rows all = db::all_records(db);
   if (!options.any()) return all;
   const Selection s = select(db, options);
   std::set<std::string> tasks, runs;
@@ -29,14 +29,14 @@ db::Records selected_records(const db::Database& db, const SelectionOptions& opt
   return all;
 }
 
-db::Records read_any(const std::string& file) {
+db::Rows read_any(const std::string& file) {
   if (db::is_database_file(file)) return db::all_records(*db::Database::open_read_only(file));
   return db::records_from_json_lines(files::read_file(file), files::display_name(file));
 }
 
 // All files are read before anything is written.
 int add_files(const DbVerbOptions& options, const char* verb, const Console& console) {
-  std::vector<db::Records> parts;
+  std::vector<db::Rows> parts;
   for (const std::string& file : options.files) parts.push_back(read_any(file));
   const db::Added added = open_db(options.db, wait_for_writer(options.db, console))->add(parts);
   const Json answer = {{"schema", "tenon.db/1"},
@@ -60,7 +60,7 @@ int add_files(const DbVerbOptions& options, const char* verb, const Console& con
 }  // namespace
 
 int db_export(const DbVerbOptions& options, const Console& console) {
-  const db::Records r = selected_records(*open_db_to_read(options.db), options.select);
+  const db::Rows r = selected_records(*open_db_to_read(options.db), options.select);
   const std::string text = db::to_json_lines(r);
   if (options.output == "-") {
     console.answer(text);
