@@ -231,7 +231,8 @@ Layouts layouts_for(const LayoutRules& rules, const Options& options) {
     for (const graph::Call& c : rules.p().calls) all[c.name] = "";
     return all;
   }
-  return options.offers.empty() ? options.layouts : choose_layouts(rules, options.offers);
+  return options.layout_times.empty() ? options.layouts
+                                      : choose_layouts(rules, options.layout_times);
 }
 
 // Weights that are computed at run time could not be stored in bfloat16.

@@ -40,11 +40,11 @@ struct Options {
       true;  // false: every kernel by its definition, plain loops: a reference that runs fast enough
   // Used where they have the task and may serve it (task::serve); templates otherwise.
   Schedules schedules;
-  Refusals refused;        // what lacks in them: told if the model has the task
-  Pairs pairs;             // decided before, as a lock file holds them; "*": all that can
-  Layouts layouts;         // likewise
-  Offers offers;           // measured: layouts are chosen among these instead
-  bool row_major = false;  // every tensor between tasks as the model has it: to compare with
+  Refusals refused;          // what lacks in them: told if the model has the task
+  Pairs pairs;               // decided before, as a lock file holds them; "*": all that can
+  Layouts layouts;           // likewise
+  LayoutTimes layout_times;  // measured: layouts are chosen among these instead
+  bool row_major = false;    // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h
   // A task that `schedules` does not have, or has a schedule for that cannot be used, is an error: MissingSchedule.
   bool frozen = false;

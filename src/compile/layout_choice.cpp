@@ -25,8 +25,8 @@ bool same_edges(const std::map<std::string, Layout>& a, const std::map<std::stri
 
 class Chooser {
  public:
-  Chooser(const LayoutRules& rules, const Offers& offers)
-      : rules_(rules), offers_(offers), options_(rules.p().calls.size()) {}
+  Chooser(const LayoutRules& rules, const LayoutTimes& layout_times)
+      : rules_(rules), layout_times_(layout_times), options_(rules.p().calls.size()) {}
 
   Layouts run() {
     for (const ValueId v : rules_.g().inputs)
@@ -37,7 +37,8 @@ class Chooser {
     Layouts out;
     for (size_t i = 0; i < options_.size(); ++i) {
       if (!options_[i].measured) continue;
-      out[rules_.p().calls[i].name] = task::edges_text(options_[i].offers[best[variable[i]]].edges);
+      out[rules_.p().calls[i].name] =
+          task::edges_text(options_[i].layout_times[best[variable[i]]].edges);
     }
     return out;
   }
@@ -50,7 +51,7 @@ class Chooser {
   };
   struct Options {
     bool measured = false;  // else the one that the task wishes
-    std::vector<Offer> offers;
+    std::vector<LayoutTime> layout_times;
   };
 
   const te::ComputeDag& dag_of(const Call& c) const {
@@ -63,18 +64,18 @@ class Chooser {
     const graph::Computation& t = rules_.p().tasks[static_cast<size_t>(c.task)];
     if (rules_.wish(c.task).flexible) return add_follower(c);
     Options& o = options_[call];
-    if (const auto it = offers_.tasks.find(t.key); it != offers_.tasks.end()) {
-      for (const Offer& offer : it->second) {
-        if (fits(c, offer)) o.offers.push_back(offer);
+    if (const auto it = layout_times_.tasks.find(t.key); it != layout_times_.tasks.end()) {
+      for (const LayoutTime& layout_time : it->second) {
+        if (fits(c, layout_time)) o.layout_times.push_back(layout_time);
       }
-      o.measured = !o.offers.empty();
+      o.measured = !o.layout_times.empty();
     }
-    if (!o.measured) o.offers.push_back({rules_.wished_edges(c.task), 0});
-    return add_owner(c, o.offers);
+    if (!o.measured) o.layout_times.push_back({rules_.wished_edges(c.task), 0});
+    return add_owner(c, o.layout_times);
   }
 
   // Views are row-major.
-  bool fits(const Call& c, const Offer& o) const {
+  bool fits(const Call& c, const LayoutTime& o) const {
     const te::ComputeDag& dag = dag_of(c);
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
       const ValueId v = c.inputs[i];
@@ -86,7 +87,7 @@ class Chooser {
   }
 
   double conversion(ValueId v, const Layout& from, const Layout& to) const {
-    return offers_.conversion(rules_.g().value(v).dtype, from, to);
+    return layout_times_.conversion(rules_.g().value(v).dtype, from, to);
   }
 
   // Wanted in `wanted[j]` for value j of `variable`.
@@ -102,14 +103,14 @@ class Chooser {
     }
   }
 
-  size_t add_owner(const Call& c, const std::vector<Offer>& offers) {
+  size_t add_owner(const Call& c, const std::vector<LayoutTime>& layout_times) {
     const te::ComputeDag& dag = dag_of(c);
     std::vector<double> costs;
-    for (const Offer& o : offers) costs.push_back(o.seconds + plain_copies(c, o));
+    for (const LayoutTime& o : layout_times) costs.push_back(o.seconds + plain_copies(c, o));
     const size_t variable = sum_.add(costs);
     const auto column = [&](const std::string& name) {
       std::vector<Layout> layouts;
-      for (const Offer& o : offers) layouts.push_back(o.edges.at(name));
+      for (const LayoutTime& o : layout_times) layouts.push_back(o.edges.at(name));
       return layouts;
     };
     for (size_t i = 0; i < dag.inputs.size(); ++i) {
@@ -122,7 +123,7 @@ class Chooser {
   }
 
   // Where row-major memory is needed and the kernel writes something else, a conversion follows it.
-  double plain_copies(const Call& c, const Offer& o) const {
+  double plain_copies(const Call& c, const LayoutTime& o) const {
     const te::ComputeDag& dag = dag_of(c);
     double sum = 0;
     for (size_t i = 0; i < dag.outputs.size(); ++i) {
@@ -174,7 +175,7 @@ class Chooser {
   }
 
   const LayoutRules& rules_;
-  const Offers& offers_;
+  const LayoutTimes& layout_times_;
   MinSum sum_;
   std::map<ValueId, Source> lies_;
   std::vector<Options> options_;  // by call
@@ -182,20 +183,20 @@ class Chooser {
 
 }  // namespace
 
-const Offer* Offers::find(const std::string& task,
-                          const std::map<std::string, Layout>& edges) const {
+const LayoutTime* LayoutTimes::find(const std::string& task,
+                                    const std::map<std::string, Layout>& edges) const {
   const auto it = tasks.find(task);
   if (it == tasks.end()) return nullptr;
-  for (const Offer& o : it->second) {
+  for (const LayoutTime& o : it->second) {
     if (same_edges(o.edges, edges)) return &o;
   }
   return nullptr;
 }
 
-double Offers::conversion(ir::DType t, const Layout& from, const Layout& to) const {
+double LayoutTimes::conversion(ir::DType t, const Layout& from, const Layout& to) const {
   if (layout::same_storage(from, to)) return 0;
   const te::ComputeDag dag = conversion_dag(t, from.logical_shape());
-  const Offer* known =
+  const LayoutTime* known =
       find(graph::key_of(dag), {{dag.inputs[0].tensor.name(), from}, {dag.outputs[0].name(), to}});
   if (known != nullptr) return known->seconds;
   double bytes = 0;
@@ -207,29 +208,29 @@ double Offers::conversion(ir::DType t, const Layout& from, const Layout& to) con
   return bytes / bytes_per_second;
 }
 
-double cost_of(const LayoutRules& rules, const LayoutPlan& plan, const Offers& offers) {
+double cost_of(const LayoutRules& rules, const LayoutPlan& plan, const LayoutTimes& layout_times) {
   double sum = 0;
   for (const PlannedCall& c : plan.calls) {
     if (c.call < 0) {
       const Layout& from = c.edges.at(c.dag->inputs[0].tensor.name());
       const Layout& to = c.edges.at(c.dag->outputs[0].name());
-      sum += offers.conversion(c.dag->outputs[0].dtype(), from, to);
+      sum += layout_times.conversion(c.dag->outputs[0].dtype(), from, to);
       continue;
     }
     const auto& call = rules.p().calls[static_cast<size_t>(c.call)];
     const std::string& key = rules.p().tasks[static_cast<size_t>(call.task)].key;
-    if (rules.wish(call.task).flexible || !offers.tasks.contains(key)) continue;
-    const Offer* o = offers.find(key, c.edges);
+    if (rules.wish(call.task).flexible || !layout_times.tasks.contains(key)) continue;
+    const LayoutTime* o = layout_times.find(key, c.edges);
     sum += o == nullptr ? std::numeric_limits<double>::infinity() : o->seconds;
   }
   return sum;
 }
 
-Layouts choose_layouts(const LayoutRules& rules, const Offers& offers) {
-  if (offers.empty()) return {};
-  Layouts chosen = Chooser(rules, offers).run();
-  const double with = cost_of(rules, plan_layouts(rules, chosen), offers);
-  const double without = cost_of(rules, plan_layouts(rules, {}), offers);
+Layouts choose_layouts(const LayoutRules& rules, const LayoutTimes& layout_times) {
+  if (layout_times.empty()) return {};
+  Layouts chosen = Chooser(rules, layout_times).run();
+  const double with = cost_of(rules, plan_layouts(rules, chosen), layout_times);
+  const double without = cost_of(rules, plan_layouts(rules, {}), layout_times);
   return std::isfinite(without) && with < kWorthIt * without ? chosen : Layouts{};
 }
 

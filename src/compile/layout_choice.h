@@ -17,28 +17,28 @@
 namespace tenon::compile {
 
 // A way to store the edges of a task, and the time of its best program then.
-struct Offer {
+struct LayoutTime {
   std::map<std::string, layout::Layout> edges;  // as task::Task has them
   double seconds = 0;
 };
 
 // What was measured. Conversions are tasks like others: the copy of a tensor under two layouts.
-struct Offers {
-  std::map<std::string, std::vector<Offer>> tasks;  // by graph::Computation::key
+struct LayoutTimes {
+  std::map<std::string, std::vector<LayoutTime>> tasks;  // by graph::Computation::key
   double bytes_per_second = 8e9;  // of conversions that were not measured: read and written
 
   bool empty() const { return tasks.empty(); }
   // Seconds of a step that stores a tensor in another way; 0 if it lies there already.
   double conversion(ir::DType t, const layout::Layout& from, const layout::Layout& to) const;
-  const Offer* find(const std::string& task,
-                    const std::map<std::string, layout::Layout>& edges) const;
+  const LayoutTime* find(const std::string& task,
+                         const std::map<std::string, layout::Layout>& edges) const;
 };
 
 // Of tasks with an opinion; those that take any layout follow their inputs. Empty if nothing is cheaper than what the
 // rules give, or if that was not measured.
-Layouts choose_layouts(const LayoutRules& rules, const Offers& offers);
+Layouts choose_layouts(const LayoutRules& rules, const LayoutTimes& layout_times);
 
-// The sum over all steps; infinity if some task with offers runs under layouts that were not measured.
-double cost_of(const LayoutRules& rules, const LayoutPlan& plan, const Offers& offers);
+// The sum over all steps; infinity if some task with layout times runs under layouts that were not measured.
+double cost_of(const LayoutRules& rules, const LayoutPlan& plan, const LayoutTimes& layout_times);
 
 }  // namespace tenon::compile

@@ -26,7 +26,7 @@ void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out)
     const task::Served served = task::serve_json(t, m->trace);
     if (served) {
       out.schedules[t.key] = to_schedule(t, served->trace, "tuned");
-      out.offers.tasks[graph::key_of(*t.dag)].push_back({t.edges, m->median_s});
+      out.layout_times.tasks[graph::key_of(*t.dag)].push_back({t.edges, m->median_s});
       return;
     }
     out.refused.try_emplace(t.key, "its best record is refused: " + served.why);

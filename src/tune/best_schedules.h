@@ -25,8 +25,8 @@ compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
 // (task::serve). One that may not, or a task that cannot be read, costs no other task anything.
 struct BestRecords {
   compile::Schedules schedules;
-  compile::Refusals refused;  // of tasks whose best record is none of those
-  compile::Offers offers;     // the layouts under which they were measured
+  compile::Refusals refused;          // of tasks whose best record is none of those
+  compile::LayoutTimes layout_times;  // the layouts under which they were measured
 };
 BestRecords best_records(const db::Database& db, const target::Target& target,
                          const std::string& measured_target, const std::string& protocol);

@@ -16,13 +16,14 @@ bool is_conversion(const te::ComputeDag& dag) {
   return graph::key_of(dag) == graph::key_of(compile::conversion_dag(out.dtype(), out.shape()));
 }
 
-// Conversions of the program that no offer tells the time of.
-void find_unknown(const artifact::Program& p, const compile::Offers& offers,
+// Conversions of the program that no layout time tells the time of.
+void find_unknown(const artifact::Program& p, const compile::LayoutTimes& layout_times,
                   std::vector<TaskToTune>& unknown) {
   const auto target = std::make_shared<const target::Target>(p.target);
   for (const artifact::Kernel& k : p.kernels) {
     const task::Task t = task_of(k, target);
-    if (!is_conversion(*t.dag) || offers.find(graph::key_of(*t.dag), t.edges) != nullptr) continue;
+    if (!is_conversion(*t.dag) || layout_times.find(graph::key_of(*t.dag), t.edges) != nullptr)
+      continue;
     if (std::any_of(unknown.begin(), unknown.end(),
                     [&](const TaskToTune& u) { return u.task.key == t.key; }))
       continue;
@@ -32,8 +33,8 @@ void find_unknown(const artifact::Program& p, const compile::Offers& offers,
 
 }  // namespace
 
-std::vector<compile::Layouts> decide_layouts(compile::Offers offers,
-                                             const std::vector<CompileOffered>& compile,
+std::vector<compile::Layouts> decide_layouts(compile::LayoutTimes layout_times,
+                                             const std::vector<CompileWithTimes>& compile,
                                              const TunerOptions& tuner, measure::Measurer& measurer,
                                              db::Database* db, const std::string& run,
                                              const std::function<bool()>& stop) {
@@ -41,10 +42,10 @@ std::vector<compile::Layouts> decide_layouts(compile::Offers offers,
   for (int t = 0; t < kTries; ++t) {
     chosen.clear();
     std::vector<TaskToTune> unknown;
-    for (const CompileOffered& c : compile) {
-      const artifact::Program p = c(offers);
+    for (const CompileWithTimes& c : compile) {
+      const artifact::Program p = c(layout_times);
       chosen.push_back(p.layouts);
-      find_unknown(p, offers, unknown);
+      find_unknown(p, layout_times, unknown);
     }
     if (unknown.empty() || (stop && stop())) break;
     TunerOptions once = tuner;
@@ -57,7 +58,8 @@ std::vector<compile::Layouts> decide_layouts(compile::Offers offers,
     for (size_t i = 0; i < unknown.size(); ++i) {
       const TaskResult& r = defaults.results()[i];
       const task::Task& task = unknown[i].task;
-      if (r.best_s > 0) offers.tasks[graph::key_of(*task.dag)].push_back({task.edges, r.best_s});
+      if (r.best_s > 0)
+        layout_times.tasks[graph::key_of(*task.dag)].push_back({task.edges, r.best_s});
     }
   }
   return chosen;

@@ -48,7 +48,7 @@ struct LayoutStage::Impl {
   TaskTimes times;
   Rng rng;
   std::vector<std::unique_ptr<Operator>> operators;
-  compile::Offers offers;
+  compile::LayoutTimes layout_times;
   search::LayoutProposerOptions proposing;  // one learner for all operators
 
   Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
@@ -101,7 +101,7 @@ struct LayoutStage::Impl {
     const bool first = !times.knows(t.task.key);
     const double s = times.seconds_of(t, stop);
     if (first && std::isfinite(s)) {
-      offers.tasks[graph::key_of(*t.task.dag)].push_back({t.task.edges, s});
+      layout_times.tasks[graph::key_of(*t.task.dag)].push_back({t.task.edges, s});
     }
     return s;
   }
@@ -174,7 +174,7 @@ LayoutStage::LayoutStage(const std::vector<TaskToTune>& tasks, const std::vector
 LayoutStage::~LayoutStage() = default;
 
 bool LayoutStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
-const compile::Offers& LayoutStage::offers() const { return impl_->offers; }
+const compile::LayoutTimes& LayoutStage::layout_times() const { return impl_->layout_times; }
 int64_t LayoutStage::measured() const { return impl_->times.measured(); }
 void LayoutStage::keep_learned() const { impl_->keep_learned(); }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The joint stage of Xu et al., "ALT": layouts and loops together. A proposer gives a layout of an operator's edges, the
 // loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
-// time found rewards the layout. What comes out are offers; which of them a network takes is compile::choose_layouts'.
+// time found rewards the layout. What comes out are layout times; which of them a network takes is compile::choose_layouts'.
 //
 //   LayoutStage stage(tasks, specs, tuner_options, options, measurer, db, run, tell);
 //   while (stage.step(stop)) {}
-//   compile_options.offers = stage.offers();
+//   compile_options.layout_times = stage.layout_times();
 #pragma once
 
 #include <functional>
@@ -42,7 +42,7 @@ class LayoutStage {
   // One layout of one operator, the one first where most is to be gained; false: nothing is left to try.
   bool step(const std::function<bool()>& stop);
 
-  const compile::Offers& offers() const;
+  const compile::LayoutTimes& layout_times() const;
   int64_t measured() const;  // in this run, with its earlier parts
   // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file or no learner.
   void keep_learned() const;

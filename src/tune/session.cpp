@@ -97,11 +97,11 @@ struct Session::Impl {
   // ---- what there is to tune ---------------------------------------------------------------------------------
 
   artifact::Program compiled(size_t m, const compile::Schedules& schedules, const Plan& plan,
-                             const compile::Offers& offers = {}) const {
+                             const compile::LayoutTimes& layout_times = {}) const {
     compile::Options o = options.compile;
     o.pairs = plan.pairs;
     o.layouts = plan.layouts;
-    o.offers = offers;
+    o.layout_times = layout_times;
     for (const auto& [key, s] : schedules) o.schedules[key] = s;
     artifact::Program p = compile::compile(*models[m].graph, models[m].name, o);
     p.provenance = models[m].provenance;
@@ -479,18 +479,18 @@ struct Session::Impl {
                       [this](const std::string& json) { tell(json); });
     run_stage(stage, o.share, stop);
     stage.keep_learned();
-    if (!(stop && stop())) decide(stage.offers(), stop);
+    if (!(stop && stop())) decide(stage.layout_times(), stop);
   }
 
-  void decide(const compile::Offers& offers, const std::function<bool()>& stop) {
-    std::vector<CompileOffered> compile;
+  void decide(const compile::LayoutTimes& layout_times, const std::function<bool()>& stop) {
+    std::vector<CompileWithTimes> compile;
     for (size_t m = 0; m < models.size(); ++m) {
-      compile.push_back([this, m](const compile::Offers& o) {
+      compile.push_back([this, m](const compile::LayoutTimes& o) {
         return compiled(m, {}, {plans[m].pairs, {}}, o);
       });
     }
     const std::vector<compile::Layouts> chosen =
-        decide_layouts(offers, compile, options.tuner, measurer, &db, run, stop);
+        decide_layouts(layout_times, compile, options.tuner, measurer, &db, run, stop);
     tell(layouts_event(models, chosen));
     take_layouts(chosen);
     if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {

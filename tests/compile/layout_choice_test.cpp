@@ -84,8 +84,8 @@ Graph chain(Rng& rng, int length, double residuals) {
   return g;
 }
 
-Offers random_offers(Rng& rng, const graph::Partition& p) {
-  Offers o;
+LayoutTimes random_layout_times(Rng& rng, const graph::Partition& p) {
+  LayoutTimes o;
   o.bytes_per_second = 1e9;
   for (const graph::Computation& t : p.tasks) {
     if (t.kind == graph::Kind::kMap) continue;
@@ -101,7 +101,7 @@ Offers random_offers(Rng& rng, const graph::Partition& p) {
 }
 
 // What the rules give counts as measured, too.
-void add_default(const LayoutRules& rules, Offers& o, double seconds) {
+void add_default(const LayoutRules& rules, LayoutTimes& o, double seconds) {
   for (const PlannedCall& c : plan_layouts(rules, {}).calls) {
     if (c.call < 0) continue;
     const auto& call = rules.p().calls[static_cast<size_t>(c.call)];
@@ -117,8 +117,8 @@ TEST(LayoutChoice, ConversionsCountWithTheTasks) {
   const Cut cut(chain(rng, 2, 0));
   const LayoutRules rules(cut.g, cut.p, host());
   ASSERT_EQ(cut.p.calls.size(), 2u);
-  const auto offers = [&](double conversion) {
-    Offers o;
+  const auto layout_times = [&](double conversion) {
+    LayoutTimes o;
     const auto& a = cut.p.tasks[0];
     const auto& b = cut.p.tasks[1];
     o.tasks[a.key] = {{edges_of(*a.dag, Kind::kPlain, Kind::kBlocked), 10e-6},
@@ -133,27 +133,28 @@ TEST(LayoutChoice, ConversionsCountWithTheTasks) {
     add_default(rules, o, 1);
     return o;
   };
-  const Offers cheap = offers(3e-6);
+  const LayoutTimes cheap = layout_times(3e-6);
   const LayoutPlan two = plan_layouts(rules, choose_layouts(rules, cheap));
   EXPECT_EQ(two.calls.size(), 3u);  // with one conversion
   EXPECT_NEAR(cost_of(rules, two, cheap), 28e-6, 1e-12);
-  const Offers dear = offers(6e-6);
+  const LayoutTimes dear = layout_times(6e-6);
   const LayoutPlan one = plan_layouts(rules, choose_layouts(rules, dear));
   EXPECT_EQ(one.calls.size(), 2u);
   EXPECT_NEAR(cost_of(rules, one, dear), 29e-6, 1e-12);
 }
 
-double cheapest(const LayoutRules& rules, const Offers& offers, Layouts& chosen, size_t call = 0) {
+double cheapest(const LayoutRules& rules, const LayoutTimes& layout_times, Layouts& chosen,
+                size_t call = 0) {
   if (call == rules.p().calls.size()) {
-    return cost_of(rules, plan_layouts(rules, chosen), offers);
+    return cost_of(rules, plan_layouts(rules, chosen), layout_times);
   }
   const auto& c = rules.p().calls[call];
-  const auto it = offers.tasks.find(rules.p().tasks[static_cast<size_t>(c.task)].key);
-  if (it == offers.tasks.end()) return cheapest(rules, offers, chosen, call + 1);
+  const auto it = layout_times.tasks.find(rules.p().tasks[static_cast<size_t>(c.task)].key);
+  if (it == layout_times.tasks.end()) return cheapest(rules, layout_times, chosen, call + 1);
   double best = std::numeric_limits<double>::infinity();
-  for (const Offer& o : it->second) {
+  for (const LayoutTime& o : it->second) {
     chosen[c.name] = task::edges_text(o.edges);
-    best = std::min(best, cheapest(rules, offers, chosen, call + 1));
+    best = std::min(best, cheapest(rules, layout_times, chosen, call + 1));
   }
   return best;
 }
@@ -164,11 +165,12 @@ TEST(LayoutChoice, IsTheCheapestOfAllOnChains) {
     Rng rng(seed);
     const Cut cut(chain(rng, 3, 0));
     const LayoutRules rules(cut.g, cut.p, host());
-    Offers offers = random_offers(rng, cut.p);
-    add_default(rules, offers, 20e-6);
+    LayoutTimes layout_times = random_layout_times(rng, cut.p);
+    add_default(rules, layout_times, 20e-6);
     Layouts all;
-    const double best = cheapest(rules, offers, all);
-    const double ours = cost_of(rules, plan_layouts(rules, choose_layouts(rules, offers)), offers);
+    const double best = cheapest(rules, layout_times, all);
+    const double ours =
+        cost_of(rules, plan_layouts(rules, choose_layouts(rules, layout_times)), layout_times);
     EXPECT_LE(ours, best * 1.003);  // what is not worth it stays as it was
   }
 }
@@ -179,10 +181,12 @@ TEST(LayoutChoice, IsNeverDearerThanTheRules) {
     Rng rng(seed);
     const Cut cut(chain(rng, 6, 0.6));
     const LayoutRules rules(cut.g, cut.p, host());
-    Offers offers = random_offers(rng, cut.p);
-    add_default(rules, offers, 6e-6);
-    const double without = cost_of(rules, plan_layouts(rules, {}), offers);
-    EXPECT_LE(cost_of(rules, plan_layouts(rules, choose_layouts(rules, offers)), offers), without);
+    LayoutTimes layout_times = random_layout_times(rng, cut.p);
+    add_default(rules, layout_times, 6e-6);
+    const double without = cost_of(rules, plan_layouts(rules, {}), layout_times);
+    EXPECT_LE(
+        cost_of(rules, plan_layouts(rules, choose_layouts(rules, layout_times)), layout_times),
+        without);
   }
 }
 
@@ -192,10 +196,10 @@ TEST(LayoutChoice, NothingMeasuredNothingChosen) {
   const LayoutRules rules(cut.g, cut.p, host());
   EXPECT_TRUE(choose_layouts(rules, {}).empty());
   // Without a time of what the rules give there is nothing to compare with.
-  Offers offers;
+  LayoutTimes layout_times;
   const auto& t = cut.p.tasks[0];
-  offers.tasks[t.key] = {{edges_of(*t.dag, Kind::kLast, Kind::kLast), 1e-9}};
-  EXPECT_TRUE(choose_layouts(rules, offers).empty());
+  layout_times.tasks[t.key] = {{edges_of(*t.dag, Kind::kLast, Kind::kLast), 1e-9}};
+  EXPECT_TRUE(choose_layouts(rules, layout_times).empty());
 }
 
 Options with_offers(const Graph& g, uint64_t seed) {
@@ -205,8 +209,8 @@ Options with_offers(const Graph& g, uint64_t seed) {
   Rng rng(seed);
   const Cut cut(g);
   const LayoutRules rules(cut.g, cut.p, host());
-  o.offers = random_offers(rng, cut.p);
-  add_default(rules, o.offers, 1);  // dear
+  o.layout_times = random_layout_times(rng, cut.p);
+  add_default(rules, o.layout_times, 1);  // dear
   return o;
 }
 
@@ -245,8 +249,8 @@ TEST(LayoutChoice, AnImageMayBeUnfoldedForOneReader) {
   Options o;
   o.target = target::host_target();
   o.optimize = false;
-  o.offers.tasks[cut.p.tasks[1].key] = {{edges, 1e-9}};
-  add_default(LayoutRules(cut.g, cut.p, host()), o.offers, 1);
+  o.layout_times.tasks[cut.p.tasks[1].key] = {{edges, 1e-9}};
+  add_default(LayoutRules(cut.g, cut.p, host()), o.layout_times, 1);
   const artifact::Program p = compile(g, "net", o);
   EXPECT_EQ(p.steps.size(), 4u);
   const auto unfolded = [](const artifact::Kernel& k) {

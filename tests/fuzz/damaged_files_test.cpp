@@ -255,7 +255,7 @@ TEST_F(DamagedFiles, Databases) {
     tune::BestRecords best = tune::best_records(*db, o.target, kTarget, kProtocol);
     o.schedules = std::move(best.schedules);
     o.refused = std::move(best.refused);
-    if (rng.chance(0.3)) o.offers = std::move(best.offers);
+    if (rng.chance(0.3)) o.layout_times = std::move(best.layout_times);
     return net().wrong(net().compiled(o));
   });
 }

@@ -71,8 +71,8 @@ TEST_F(BestSchedules, TheFastestThatMayServe) {
   const BestRecords b = best();
   ASSERT_TRUE(b.schedules.contains(t.key));
   EXPECT_EQ(b.schedules.at(t.key).trace, to_schedule(t, task::edge_steps(t), "").trace);
-  ASSERT_EQ(b.offers.tasks.size(), 1U);
-  EXPECT_EQ(b.offers.tasks.begin()->second[0].seconds, 3e-3);
+  ASSERT_EQ(b.layout_times.tasks.size(), 1U);
+  EXPECT_EQ(b.layout_times.tasks.begin()->second[0].seconds, 3e-3);
   EXPECT_NE(b.refused.at(t.key).find("its best record is refused"), std::string::npos);
 }
 
@@ -83,7 +83,7 @@ TEST_F(BestSchedules, ATaskWhoseEdgesWereTakenAway) {
   db_->record({record(t, "[]", 1e-9)});
   const BestRecords b = best();
   EXPECT_FALSE(b.schedules.contains(t.key));
-  EXPECT_TRUE(b.offers.empty());
+  EXPECT_TRUE(b.layout_times.empty());
   EXPECT_NE(b.refused.at(t.key).find(t.key), std::string::npos) << b.refused.at(t.key);
 }
 

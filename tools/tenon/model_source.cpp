@@ -248,11 +248,11 @@ namespace {
 // Layouts that records speak for may need steps that no record has; frozen, the first layouts will do.
 artifact::Program compile_recorded(const graph::Graph& g, const std::string& name,
                                    compile::Options how) {
-  if (how.frozen && !how.offers.empty()) {
+  if (how.frozen && !how.layout_times.empty()) {
     try {
       return compile::compile(g, name, how);
     } catch (const compile::MissingSchedule&) {
-      how.offers = {};
+      how.layout_times = {};
     }
   }
   return compile::compile(g, name, how);
@@ -277,7 +277,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   if (!options.lock.empty()) {
     compile::use_lock(how, options.lock);
   } else {
-    how.offers = options.offers;
+    how.layout_times = options.layout_times;
   }
   how.schedules.insert(options.records.begin(), options.records.end());
   how.refused.insert(options.refused.begin(), options.refused.end());

@@ -23,10 +23,10 @@ struct ModelOptions {
   std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1,3,224,224]"
   std::vector<std::string> binds;   // "name=@file.npy"
   std::string target = "host";
-  std::string lock;            // lock file, or the folder of an artifact
-  compile::Schedules records;  // used where the lock has none
-  compile::Refusals refused;   // of tasks whose best record cannot be used
-  compile::Offers offers;      // of the same records; not used beside a lock
+  std::string lock;                   // lock file, or the folder of an artifact
+  compile::Schedules records;         // used where the lock has none
+  compile::Refusals refused;          // of tasks whose best record cannot be used
+  compile::LayoutTimes layout_times;  // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";

@@ -112,7 +112,7 @@ int compile_command(CompileOptions& options, const Console& console) {
     tune::BestRecords best = recorded(options);
     options.model.records = std::move(best.schedules);
     options.model.refused = std::move(best.refused);
-    options.model.offers = std::move(best.offers);
+    options.model.layout_times = std::move(best.layout_times);
   }
   const Compiled compiled = compile_model(options.model, options.name, console);
   const std::string folder =
