@@ -402,9 +402,9 @@ struct Session::Impl {
     const double end = spent() + given.seconds;
     const auto halt = [&] {
       return (stop && stop()) || spent() >= end ||
-             static_cast<double>(stage.measured()) >= given.trials;
+             static_cast<double>(search.measured()) >= given.trials;
     };
-    while (!halt() && stage.step(halt)) {
+    while (!halt() && search.step(halt)) {
     }
   }
 
@@ -438,11 +438,11 @@ struct Session::Impl {
   void search_pairs(const std::function<bool()>& stop) {
     PairOptions o = options.pairs;
     o.trials = pair_trials();
-    PairStage stage(pair_programs(), options.tuner, o, measurer, &db, run,
-                    [this](const std::string& json) { tell(json); });
-    if (stage.pairs() == 0) return;
+    PairSearch search(pair_programs(), options.tuner, o, measurer, &db, run,
+                      [this](const std::string& json) { tell(json); });
+    if (search.pairs() == 0) return;
     run_stage(stage, o.share, stop);
-    if (!(stop && stop())) decide_pairs(stage.chosen());
+    if (!(stop && stop())) decide_pairs(search.chosen());
   }
 
   void decide_pairs(const std::vector<compile::Pairs>& chosen) {
@@ -475,11 +475,11 @@ struct Session::Impl {
     LayoutOptions o = options.layouts;
     o.accuracy = options.compile.accuracy;
     o.trials = layout_trials();
-    LayoutStage stage(tasks, specs, options.tuner, o, measurer, &db, run,
-                      [this](const std::string& json) { tell(json); });
+    LayoutSearch search(tasks, specs, options.tuner, o, measurer, &db, run,
+                        [this](const std::string& json) { tell(json); });
     run_stage(stage, o.share, stop);
-    stage.keep_learned();
-    if (!(stop && stop())) decide(stage.layout_times(), stop);
+    search.keep_learned();
+    if (!(stop && stop())) decide(search.layout_times(), stop);
   }
 
   void decide(const compile::LayoutTimes& layout_times, const std::function<bool()>& stop) {

@@ -15,9 +15,9 @@
 
 #include "artifact/write.h"
 #include "compile/compile.h"
-#include "tune/layout_stage.h"
+#include "tune/layout_search.h"
 #include "tune/network.h"
-#include "tune/pair_stage.h"
+#include "tune/pair_search.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {

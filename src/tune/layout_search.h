@@ -3,9 +3,9 @@
 // loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
 // time found rewards the layout. What comes out are layout times; which of them a network takes is compile::choose_layouts'.
 //
-//   LayoutStage stage(tasks, specs, tuner_options, options, measurer, db, run, tell);
-//   while (stage.step(stop)) {}
-//   compile_options.layout_times = stage.layout_times();
+//   LayoutSearch search(tasks, specs, tuner_options, options, measurer, db, run, tell);
+//   while (search.step(stop)) {}
+//   compile_options.layout_times = search.layout_times();
 #pragma once
 
 #include <functional>
@@ -30,14 +30,14 @@ struct LayoutOptions {
   bool on() const { return !proposer.empty(); }
 };
 
-class LayoutStage {
+class LayoutSearch {
  public:
-  LayoutStage(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
-              const TunerOptions& tuner, const LayoutOptions& options, measure::Measurer& measurer,
-              db::Database* db, const std::string& run, Tell tell);
-  ~LayoutStage();
-  LayoutStage(const LayoutStage&) = delete;
-  LayoutStage& operator=(const LayoutStage&) = delete;
+  LayoutSearch(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
+               const TunerOptions& tuner, const LayoutOptions& options, measure::Measurer& measurer,
+               db::Database* db, const std::string& run, Tell tell);
+  ~LayoutSearch();
+  LayoutSearch(const LayoutSearch&) = delete;
+  LayoutSearch& operator=(const LayoutSearch&) = delete;
 
   // One layout of one operator, the one first where most is to be gained; false: nothing is left to try.
   bool step(const std::function<bool()>& stop);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/pair_stage.h"
+#include "tune/pair_search.h"
 
 #include <algorithm>
 #include <tuple>
@@ -68,7 +68,7 @@ bool may_have_pairs(const graph::Graph& g) {
   });
 }
 
-struct PairStage::Impl {
+struct PairSearch::Impl {
   TaskTimes times;
   Tell tell;
   std::vector<Pair> pairs;
@@ -123,9 +123,9 @@ struct PairStage::Impl {
   }
 };
 
-PairStage::PairStage(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
-                     const PairOptions& options, measure::Measurer& measurer, db::Database* db,
-                     const std::string& run, Tell tell)
+PairSearch::PairSearch(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
+                       const PairOptions& options, measure::Measurer& measurer, db::Database* db,
+                       const std::string& run, Tell tell)
     : impl_(new Impl{
           .times = TaskTimes(tuner, options.trials, options.rounds, measurer, db, run, tell),
           .tell = tell ? tell : [](const std::string&) {},
@@ -137,11 +137,11 @@ PairStage::PairStage(const std::vector<PairPrograms>& models, const TunerOptions
     return one != other ? one > other : a.joined.task.key < b.joined.task.key;
   });
 }
-PairStage::~PairStage() = default;
+PairSearch::~PairSearch() = default;
 
-bool PairStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
-size_t PairStage::pairs() const { return impl_->pairs.size(); }
-const std::vector<compile::Pairs>& PairStage::chosen() const { return impl_->chosen; }
-int64_t PairStage::measured() const { return impl_->times.measured(); }
+bool PairSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+size_t PairSearch::pairs() const { return impl_->pairs.size(); }
+const std::vector<compile::Pairs>& PairSearch::chosen() const { return impl_->chosen; }
+int64_t PairSearch::measured() const { return impl_->times.measured(); }
 
 }  // namespace tenon::tune

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/layout_stage.h"
+#include "tune/layout_search.h"
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ struct Operator {
 
 }  // namespace
 
-struct LayoutStage::Impl {
+struct LayoutSearch::Impl {
   LayoutOptions options;
   Tell tell;
   TaskTimes times;
@@ -164,18 +164,18 @@ struct LayoutStage::Impl {
   }
 };
 
-LayoutStage::LayoutStage(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
-                         const TunerOptions& tuner, const LayoutOptions& options,
-                         measure::Measurer& measurer, db::Database* db, const std::string& run,
-                         Tell tell)
+LayoutSearch::LayoutSearch(const std::vector<TaskToTune>& tasks,
+                           const std::vector<ModelSpec>& models, const TunerOptions& tuner,
+                           const LayoutOptions& options, measure::Measurer& measurer,
+                           db::Database* db, const std::string& run, Tell tell)
     : impl_(std::make_unique<Impl>(
           tasks, models, tuner, options, measurer, db, run,
           tell ? std::move(tell) : [](const std::string&) {})) {}
-LayoutStage::~LayoutStage() = default;
+LayoutSearch::~LayoutSearch() = default;
 
-bool LayoutStage::step(const std::function<bool()>& stop) { return impl_->step(stop); }
-const compile::LayoutTimes& LayoutStage::layout_times() const { return impl_->layout_times; }
-int64_t LayoutStage::measured() const { return impl_->times.measured(); }
-void LayoutStage::keep_learned() const { impl_->keep_learned(); }
+bool LayoutSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+const compile::LayoutTimes& LayoutSearch::layout_times() const { return impl_->layout_times; }
+int64_t LayoutSearch::measured() const { return impl_->times.measured(); }
+void LayoutSearch::keep_learned() const { impl_->keep_learned(); }
 
 }  // namespace tenon::tune

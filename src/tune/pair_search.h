@@ -3,9 +3,9 @@
 // would replace are tuned with as many trials each; it is taken where it is faster than the two together. What lies
 // between tasks does not count here: the comparison of whole networks is the judge.
 //
-//   PairStage stage({{apart, joined}}, tuner_options, options, measurer, db, run, tell);   // joined: pairs = {"*"}
-//   while (stage.step(stop)) {}
-//   compile_options.pairs = stage.chosen()[0];
+//   PairSearch search({{apart, joined}}, tuner_options, options, measurer, db, run, tell);   // joined: pairs = {"*"}
+//   while (search.step(stop)) {}
+//   compile_options.pairs = search.chosen()[0];
 #pragma once
 
 #include <functional>
@@ -33,14 +33,14 @@ struct PairPrograms {
   artifact::Program apart, joined;
 };
 
-class PairStage {
+class PairSearch {
  public:
-  PairStage(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
-            const PairOptions& options, measure::Measurer& measurer, db::Database* db,
-            const std::string& run, Tell tell);
-  ~PairStage();
-  PairStage(const PairStage&) = delete;
-  PairStage& operator=(const PairStage&) = delete;
+  PairSearch(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
+             const PairOptions& options, measure::Measurer& measurer, db::Database* db,
+             const std::string& run, Tell tell);
+  ~PairSearch();
+  PairSearch(const PairSearch&) = delete;
+  PairSearch& operator=(const PairSearch&) = delete;
 
   // One pair, the dearest first; false: none is left. One that `stop` cut short is not taken.
   bool step(const std::function<bool()>& stop);
