@@ -37,7 +37,7 @@ std::optional<Errors::Kind> Errors::kind_of(const te::ComputeOp& op,
   if (!is_sum_of_products(op)) return std::nullopt;
   Kind kind{algorithm, 0, 1};
   for (const te::Axis& a : op.reduce_axes) kind.depth *= a.extent;
-  if (algorithm && schedule::row_of(*algorithm).growth == 1) kind.algorithm.reset();
+  if (algorithm && schedule::row_of(*algorithm).error_factor == 1) kind.algorithm.reset();
   if (!algorithm || !schedule::is_winograd(*algorithm)) return kind;
   const auto taps = schedule::find_taps(op, schedule::row_of(*algorithm).stride);
   TENON_CHECK(taps.has_value()) << op.name() << " has no taps for Winograd's algorithm";

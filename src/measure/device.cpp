@@ -244,7 +244,7 @@ class Device : public Measurer {
     const Ran r = run_once(s, job, c.inputs, options_.run_limit_s, got);
     if (r.outcome == Outcome::kWrong) return {Verdict::Kind::kWrong, r.error};
     if (r.outcome != Outcome::kOk) return undecided(r.error);
-    std::string why = differs(s.dag(), c, got, s.growth());
+    std::string why = differs(s.dag(), c, got, s.error_factor());
     return why.empty() ? Verdict{} : Verdict{Verdict::Kind::kWrong, std::move(why)};
   }
 

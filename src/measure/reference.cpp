@@ -117,8 +117,8 @@ std::shared_ptr<const std::vector<Case>> References::cases(const task::Task& t) 
 }
 
 std::string differs(const te::ComputeDag& dag, const Case& c, const std::vector<ir::Array>& got,
-                    double growth) {
-  const double relative = growth * te::tolerance(dag);
+                    double error_factor) {
+  const double relative = error_factor * te::tolerance(dag);
   const bool rounded = rounds_floats(dag);
   for (size_t o = 0; o < c.outputs.size(); ++o) {
     const ir::Array& want = c.outputs[o];

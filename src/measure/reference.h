@@ -41,8 +41,8 @@ class References {
 
 // Empty if `got` is as near to the case's outputs as rounding explains; otherwise what is wrong. An integer that
 // was rounded from floats may be one off, in few places.
-// `growth` is that of the program, see schedule::State.
+// `error_factor` is that of the program, see schedule::State.
 std::string differs(const te::ComputeDag& dag, const Case& c, const std::vector<ir::Array>& got,
-                    double growth = 1);
+                    double error_factor = 1);
 
 }  // namespace tenon::measure

@@ -65,7 +65,7 @@ struct Stage {
   bool constant = false;      // an input known at compile time
   // Of a constant: what its buffer holds instead of the tensor, of which `layout` is the layout then; may be null.
   std::shared_ptr<const WeightTransform> transform;
-  double growth = 1;  // of rounding errors, by `variant`
+  double error_factor = 1;  // of rounding errors, by `variant`
   bool output = false;
   StageId stored_in = -1;  // store_at: the input whose buffer holds this one
   ir::Scope scope = ir::Scope::kGlobal;

@@ -76,9 +76,9 @@ StageId State::find(std::string_view name) const {
   return -1;
 }
 
-double State::growth() const {
+double State::error_factor() const {
   double g = 1;
-  for (const auto& s : stages_) g *= s->growth;
+  for (const auto& s : stages_) g *= s->error_factor;
   return g;
 }
 

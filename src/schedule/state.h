@@ -33,7 +33,7 @@ class State {
   std::vector<StageId> attached_to(StageId s, LoopId l) const;  // in order()
   StageId find(std::string_view stage_name) const;
   // How much larger than the definition's the rounding errors may be.
-  double growth() const;
+  double error_factor() const;
 
   // For primitives only.
   Stage& edit(StageId s);

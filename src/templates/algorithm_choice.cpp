@@ -5,7 +5,7 @@
 
 namespace tenon::templates {
 
-double most_growth(Accuracy a) {
+double most_error_factor(Accuracy a) {
   return a == Accuracy::kStrict ? 4 : a == Accuracy::kDefault ? 1000 : 1e9;
 }
 
@@ -13,7 +13,7 @@ namespace {
 
 bool is_allowed(const Request& request, const schedule::AlgorithmRow& row) {
   const auto it = std::find(request.without.begin(), request.without.end(), row.algorithm);
-  return row.growth <= most_growth(request.accuracy) && it == request.without.end();
+  return row.error_factor <= most_error_factor(request.accuracy) && it == request.without.end();
 }
 
 bool is_asked_for(int64_t knob, schedule::Algorithm a) {

@@ -25,7 +25,7 @@ enum class Accuracy : uint8_t {
   kFast,     // bfloat16 too
 };
 // By the rows of schedule::algorithms().
-double most_growth(Accuracy a);
+double most_error_factor(Accuracy a);
 
 // A knob that asks for an algorithm instead of the one that is estimated to be best: 1 the direct one, from 2 on those of
 // schedule::algorithms(). Templates that have no such choice do not look at it.

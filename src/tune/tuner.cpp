@@ -160,7 +160,7 @@ struct TaskTuner::Impl {
       if (r.count++ == 0) r.why = served.why;
       return std::nullopt;
     }
-    if (served->state.growth() > options.most_growth) return std::nullopt;
+    if (served->state.error_factor() > options.most_error_factor) return std::nullopt;
     if (e.space == nullptr) return Lesson{};
     auto c = e.space->adopt(served->trace);
     return Lesson{c ? std::optional(std::move(c.value())) : std::nullopt};
@@ -338,7 +338,7 @@ struct TaskTuner::Impl {
     }
     std::vector<schedule::Trace> traces;
     std::erase_if(proposed, [&](const search::Candidate& c) {
-      return c.state.growth() > options.most_growth;
+      return c.state.error_factor() > options.most_error_factor;
     });
     for (const search::Candidate& c : proposed) traces.push_back(c.trace);
     std::vector<Measurement> got = measure(e, traces, stop);

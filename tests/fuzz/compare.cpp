@@ -62,9 +62,9 @@ std::string compare_one(const te::Tensor& t, const ir::Array& expected, const ir
 
 }  // namespace
 
-double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double growth) {
+double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double error_factor) {
   const FactMap facts = all_facts(dag);
-  if (facts.at(output.get()).exact && growth == 1) {
+  if (facts.at(output.get()).exact && error_factor == 1) {
     return 0;
   }
   double scale = 1;
@@ -72,7 +72,7 @@ double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double gro
   double eps = epsilon(output.dtype());
   for (const te::OpRef& op : dag.ops) {
     const Facts& f = facts.at(op->output.get());
-    if (f.exact && growth == 1) {
+    if (f.exact && error_factor == 1) {
       continue;
     }
     scale = std::max(scale, f.bound);
@@ -83,17 +83,17 @@ double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double gro
     }
     reduced += points;
   }
-  return (growth == 1 ? 16 : growth) * eps * std::sqrt(reduced) * scale;
+  return (error_factor == 1 ? 16 : error_factor) * eps * std::sqrt(reduced) * scale;
 }
 
 std::string compare(const std::vector<ir::Array>& expected, const std::vector<ir::Array>& actual,
-                    const te::ComputeDag& dag, double growth) {
+                    const te::ComputeDag& dag, double error_factor) {
   TENON_CHECK(expected.size() == dag.outputs.size() && actual.size() == dag.outputs.size())
       << expected.size() << " and " << actual.size() << " arrays for " << dag.outputs.size()
       << " outputs";
   for (size_t i = 0; i < dag.outputs.size(); ++i) {
     const te::Tensor& t = dag.outputs[i];
-    const std::string why = compare_one(t, expected[i], actual[i], tolerance(dag, t, growth));
+    const std::string why = compare_one(t, expected[i], actual[i], tolerance(dag, t, error_factor));
     if (!why.empty()) {
       return why;
     }

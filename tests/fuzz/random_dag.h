@@ -35,13 +35,13 @@ void scatter_nan(std::vector<ir::Array>& inputs, Rng& rng);
 
 // Empty, or the first mismatch. For inputs from random_inputs. Integers and outputs that depend on exact
 // operations only must be equal; others may differ by tolerance().
-// `growth` above 1 (schedule::State::growth): nothing is exact, and errors may be that much larger.
+// `error_factor` above 1 (schedule::State::error_factor): nothing is exact, and errors may be that much larger.
 std::string compare(const std::vector<ir::Array>& expected, const std::vector<ir::Array>& actual,
-                    const te::ComputeDag& dag, double growth = 1);
+                    const te::ComputeDag& dag, double error_factor = 1);
 
 // Absolute: 16 * (rounding unit of the coarsest inexact float type) * sqrt(1 + lengths of the inexact
 // reductions) * (bound of the largest inexact tensor); 0 for an exact output.
-// With growth: growth * (rounding unit) * sqrt(1 + lengths of all reductions) * (largest bound).
-double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double growth = 1);
+// With error_factor: error_factor * (rounding unit) * sqrt(1 + lengths of all reductions) * (largest bound).
+double tolerance(const te::ComputeDag& dag, const te::Tensor& output, double error_factor = 1);
 
 }  // namespace tenon::fuzz

@@ -96,7 +96,7 @@ std::vector<AlgorithmRow> TraceDrawer::algorithms_for(StageRef s) const {
     return state().has(s) && o->name() == stage(s).name;
   });
   const bool tested = op != dag.ops.end() && is_tested(dag, (*op)->output);
-  std::erase_if(out, [&](const AlgorithmRow& r) { return r.growth > (tested ? 4 : 100); });
+  std::erase_if(out, [&](const AlgorithmRow& r) { return r.error_factor > (tested ? 4 : 100); });
   return out;
 }
 

@@ -87,7 +87,7 @@ std::string check_compiled(const schedule::State& s, const ir::Function& f,
   const tenon_runtime backwards{run_backwards, nullptr, 3};
   for (const tenon_runtime* runtime : {static_cast<const tenon_runtime*>(nullptr), &backwards}) {
     const std::string why =
-        compare(expected, run_kernel(s, f, *kernel, inputs, runtime), s.dag(), s.growth());
+        compare(expected, run_kernel(s, f, *kernel, inputs, runtime), s.dag(), s.error_factor());
     if (!why.empty()) {
       return (runtime == nullptr ? "compiled: " : "compiled, in parallel: ") + why;
     }
@@ -109,7 +109,7 @@ Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& in
     stage = "after " + std::string(name);
     last = f;
     if (every_pass && changed && problem.empty()) {
-      problem = compare(expected, lower::interpret(s, f, inputs), s.dag(), s.growth());
+      problem = compare(expected, lower::interpret(s, f, inputs), s.dag(), s.error_factor());
       if (!problem.empty()) problem = stage + ": " + problem + "\n" + ir::to_string(f);
     }
   };
@@ -118,7 +118,7 @@ Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& in
     if (!f) return {"", true};
     if (!problem.empty()) return {problem};
     stage = "interpreted";
-    problem = compare(expected, lower::interpret(s, *f, inputs), s.dag(), s.growth());
+    problem = compare(expected, lower::interpret(s, *f, inputs), s.dag(), s.error_factor());
     if (!problem.empty()) return {"interpreted: " + problem + "\n" + ir::to_string(*f)};
     if (compiler == nullptr) return {};
     stage = "compiled";

@@ -74,7 +74,7 @@ std::string run_with_garbage(const schedule::State& s, const std::vector<ir::Arr
   for (ir::Array& a : lower::make_outputs(s)) args.push_back(std::move(a));
   ir::interpret(*f, args);
   return fuzz::compare(expected, lower::unpack_outputs(s, {args.begin() + n, args.end()}), s.dag(),
-                       s.growth());
+                       s.error_factor());
 }
 
 class EdgesTest : public ::testing::TestWithParam<Case> {};

@@ -45,7 +45,7 @@ void check_result(const Program& program, const LoadedKernel& kernel,
                   const std::vector<ir::Array>& inputs, Measured& m) {
   const te::ComputeDag& dag = program.state.dag();
   m.error = relative_error(kernel.outputs(), te::evaluate(dag, inputs));
-  const double allowed = te::tolerance(dag) * program.state.growth();
+  const double allowed = te::tolerance(dag) * program.state.error_factor();
   TENON_CHECK(*m.error <= allowed)
       << "wrong result: relative error " << *m.error << ", rounding explains " << allowed
       << "; trace " << schedule::to_json(program.trace);

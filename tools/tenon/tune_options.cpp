@@ -303,7 +303,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   }
   s.compile.fuse = !o.model.no_fuse;
   s.compile.accuracy = accuracy_of(o.model);
-  s.tuner.most_growth = templates::most_growth(s.compile.accuracy);
+  s.tuner.most_error_factor = templates::most_error_factor(s.compile.accuracy);
   s.compile.threads = o.model.compile_threads;
   if (!o.model.lock.empty()) {
     compile::use_lock(s.compile, o.model.lock);

@@ -42,9 +42,9 @@ enum class Algorithm : uint8_t {
 struct AlgorithmRow {
   Algorithm algorithm;
   std::string_view name;
-  int64_t tile;        // Winograd's: outputs of one tile, along a dimension; 0 for others
-  double growth;       // of the rounding error over that of the definition, at most, as measured
-  int64_t stride = 1;  // Winograd's: of the convolution along the dimensions of tiles
+  int64_t tile;         // Winograd's: outputs of one tile, along a dimension; 0 for others
+  double error_factor;  // of the rounding error over that of the definition, at most, as measured
+  int64_t stride = 1;   // Winograd's: of the convolution along the dimensions of tiles
 };
 std::span<const AlgorithmRow> algorithms();  // in the order of Algorithm
 const AlgorithmRow& row_of(Algorithm a);

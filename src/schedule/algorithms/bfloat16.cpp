@@ -29,7 +29,7 @@ void compute_in_bfloat16(State& s, StageId stage) {
   auto now = std::make_shared<te::ComputeOp>(*op);
   now->body = wide(h, *o.x) * wide(w, *o.w);
   st.op = now;
-  st.growth *= row_of(Algorithm::kBfloat16).growth;
+  st.error_factor *= row_of(Algorithm::kBfloat16).error_factor;
 }
 
 }  // namespace tenon::schedule

@@ -64,7 +64,7 @@ void compute_by_im2col(State& s, StageId stage) {
   auto now = std::make_shared<te::ComputeOp>(*op);
   now->body = first ? x * w : w * x;
   st.op = now;
-  st.growth *= row_of(Algorithm::kIm2col).growth;
+  st.error_factor *= row_of(Algorithm::kIm2col).error_factor;
 }
 
 }  // namespace tenon::schedule

@@ -90,7 +90,7 @@ void read_result(State& s, StageId stage, ir::Expr body, Algorithm algorithm) {
   op->reduce_axes.clear();
   op->combiner.reset();
   st.op = op;
-  st.growth *= row_of(algorithm).growth;
+  st.error_factor *= row_of(algorithm).error_factor;
   reset_loops(st);
 }
 
