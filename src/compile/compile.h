@@ -30,7 +30,7 @@ using Refusals = std::map<std::string, std::string>;
 
 // Names of calls (graph::Call), pointwise convolutions that are computed with the depthwise one in front of them:
 // graph::PartitionOptions::pairs.
-using Pairs = std::set<std::string>;
+using DepthwisePointwise = std::set<std::string>;
 
 struct Options {
   target::Target target;
@@ -41,7 +41,7 @@ struct Options {
   // Used where they have the task and may serve it (task::serve); templates otherwise.
   Schedules schedules;
   Refusals refused;          // what lacks in them: told if the model has the task
-  Pairs pairs;               // decided before, as a lock file holds them; "*": all that can
+  DepthwisePointwise pairs;  // decided before, as a lock file holds them; "*": all that can
   Layouts layouts;           // likewise
   LayoutTimes layout_times;  // measured: layouts are chosen among these instead
   bool row_major = false;    // every tensor between tasks as the model has it: to compare with

@@ -49,7 +49,7 @@ Lock read_lock(const std::string& path) {
     for (const auto& entry : lock.at("tasks")) read_task(entry, file, read);
     // Not there in files of earlier versions.
     if (lock.contains("layouts")) read.layouts = lock.at("layouts").get<Layouts>();
-    if (lock.contains("pairs")) read.pairs = lock.at("pairs").get<Pairs>();
+    if (lock.contains("pairs")) read.pairs = lock.at("pairs").get<DepthwisePointwise>();
   } catch (const nlohmann::json::exception& e) {
     throw UserError(file, 0, 0, std::string("this is no lock file: ") + e.what());
   }

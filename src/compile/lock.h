@@ -13,7 +13,7 @@ struct Lock {
   Schedules schedules;
   Refusals refused;                   // entries of tasks that cannot be read
   std::vector<std::string> nameless;  // the same where not even the task can be
-  Pairs pairs;
+  DepthwisePointwise pairs;
   Layouts layouts;
 };
 // A lock file, or a folder that holds one. Throws UserError for what is none; an entry that is damaged costs its task

@@ -154,15 +154,15 @@ std::string pair_event(const PairTold& p) {
 }
 
 std::string pairs_event(const std::vector<Model>& models,
-                        const std::vector<compile::Pairs>& chosen) {
+                        const std::vector<compile::DepthwisePointwise>& chosen) {
   Json of = Json::object();
   for (size_t m = 0; m < models.size(); ++m) of[models[m].name] = chosen[m];
   return dump({{"event", "pairs"}, {"models", of}});
 }
 
-std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
-                                                    const std::vector<Model>& models) {
-  return choices_of<compile::Pairs>(json, "pairs", models);
+std::optional<std::vector<compile::DepthwisePointwise>> pairs_of(const std::string& json,
+                                                                 const std::vector<Model>& models) {
+  return choices_of<compile::DepthwisePointwise>(json, "pairs", models);
 }
 
 std::string default_event(const std::string& task, const task::Measurement& m) {

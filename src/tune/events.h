@@ -55,9 +55,9 @@ std::string run_event(const RunTold& r);
 std::string pair_event(const PairTold& p);
 // What was decided about pairs, by model. Read back when a run goes on; a row that is no event is a UserError.
 std::string pairs_event(const std::vector<Model>& models,
-                        const std::vector<compile::Pairs>& chosen);
-std::optional<std::vector<compile::Pairs>> pairs_of(const std::string& json,
-                                                    const std::vector<Model>& models);
+                        const std::vector<compile::DepthwisePointwise>& chosen);
+std::optional<std::vector<compile::DepthwisePointwise>> pairs_of(const std::string& json,
+                                                                 const std::vector<Model>& models);
 std::string layout_event(const LayoutTold& l);
 // What the joint stage decided, by model; empty where layouts stay as they were. Read back in the same way.
 std::string layouts_event(const std::vector<Model>& models,

@@ -73,7 +73,7 @@ struct PairSearch::Impl {
   Tell tell;
   std::vector<Pair> pairs;
   size_t next = 0;
-  std::vector<compile::Pairs> chosen;
+  std::vector<compile::DepthwisePointwise> chosen;
 
   void add(const PairPrograms& m, size_t model) {
     const auto target = std::make_shared<const target::Target>(m.apart.target);
@@ -130,7 +130,7 @@ PairSearch::PairSearch(const std::vector<PairPrograms>& models, const TunerOptio
           .times = TaskTimes(tuner, options.trials, options.rounds, measurer, db, run, tell),
           .tell = tell ? tell : [](const std::string&) {},
           .pairs = {},
-          .chosen = std::vector<compile::Pairs>(models.size())}) {
+          .chosen = std::vector<compile::DepthwisePointwise>(models.size())}) {
   for (size_t m = 0; m < models.size(); ++m) impl_->add(models[m], m);
   std::sort(impl_->pairs.begin(), impl_->pairs.end(), [](const Pair& a, const Pair& b) {
     const double one = a.guessed_s(), other = b.guessed_s();
@@ -141,7 +141,7 @@ PairSearch::~PairSearch() = default;
 
 bool PairSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 size_t PairSearch::pairs() const { return impl_->pairs.size(); }
-const std::vector<compile::Pairs>& PairSearch::chosen() const { return impl_->chosen; }
+const std::vector<compile::DepthwisePointwise>& PairSearch::chosen() const { return impl_->chosen; }
 int64_t PairSearch::measured() const { return impl_->times.measured(); }
 
 }  // namespace tenon::tune

@@ -45,9 +45,9 @@ class PairSearch {
   // One pair, the dearest first; false: none is left. One that `stop` cut short is not taken.
   bool step(const std::function<bool()>& stop);
 
-  size_t pairs() const;                               // that differ, of all models
-  const std::vector<compile::Pairs>& chosen() const;  // by model
-  int64_t measured() const;                           // in this run, with its earlier parts
+  size_t pairs() const;                                            // that differ, of all models
+  const std::vector<compile::DepthwisePointwise>& chosen() const;  // by model
+  int64_t measured() const;  // in this run, with its earlier parts
 
  private:
   struct Impl;

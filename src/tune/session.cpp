@@ -34,7 +34,7 @@ constexpr double kLeastBetweenWritesS = 5;
 
 // What is decided about a model before its loops are tuned.
 struct Plan {
-  compile::Pairs pairs;
+  compile::DepthwisePointwise pairs;
   compile::Layouts layouts;
   bool operator==(const Plan&) const = default;
 };
@@ -445,7 +445,7 @@ struct Session::Impl {
     if (!(stop && stop())) decide_pairs(search.chosen());
   }
 
-  void decide_pairs(const std::vector<compile::Pairs>& chosen) {
+  void decide_pairs(const std::vector<compile::DepthwisePointwise>& chosen) {
     pairs_decided = true;
     tell(pairs_event(models, chosen));
     for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];

@@ -79,7 +79,8 @@ TEST(ComputedPairs, GiveTheAnswerOfTheInterpreter) {
     Rng rng(5);
     const auto inputs = graph::random_inputs(rng, g);
     const auto expected = graph::evaluate(g, inputs);
-    for (const Pairs& pairs : {Pairs{}, Pairs{"p1"}, Pairs{"sum"}, Pairs{"*"}}) {
+    for (const DepthwisePointwise& pairs : {DepthwisePointwise{}, DepthwisePointwise{"p1"},
+                                            DepthwisePointwise{"sum"}, DepthwisePointwise{"*"}}) {
       Options o = host();
       o.pairs = pairs;
       const artifact::Program p = compile(g, "net", o);
@@ -118,7 +119,7 @@ TEST(ComputedPairs, LockFilesKeepThem) {
   Options again = host();
   again.frozen = true;
   use_lock(again, file.string());
-  EXPECT_EQ(again.pairs, Pairs{"sum"});
+  EXPECT_EQ(again.pairs, DepthwisePointwise{"sum"});
   const artifact::Program q = compile(g, "net", again);
   EXPECT_EQ(artifact::lock_text(q), artifact::lock_text(p));
   EXPECT_EQ(artifact::manifest_text(q), artifact::manifest_text(p));
