@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cost/pack_sum.h"
+#include "cost/ansor_loss.h"
 #include "cost/tilings.h"
 #include "support/parallel.h"
 
@@ -23,25 +23,25 @@ std::vector<Features> features_of(std::span<const Sample> samples) {
   return out;
 }
 
-TEST(PackSum, EveryRowGetsTheResidualOfItsProgram) {
+TEST(AnsorLoss, EveryRowGetsTheResidualOfItsProgram) {
   const Packs packs{{1, 3}, {0.5F, 0.5F}};
   const std::vector<float> predicted = {0.25F, 0.5F, 0.125F, 0.25F};
   Gradients g;
-  pack_sum_gradients(packs, predicted, g);
+  ansor_gradients(packs, predicted, g);
   EXPECT_EQ(g.first, (std::vector<float>{-0.125F, 0.1875F, 0.1875F, 0.1875F}));
   EXPECT_EQ(g.second, (std::vector<float>{0.5F, 1.5F, 1.5F, 1.5F}));
   EXPECT_NEAR(g.rmse, std::sqrt((0.0625 + 0.140625) / 2), 1e-9);
 }
 
-TEST(PackSum, FailuresWeighNothing) {
+TEST(AnsorLoss, FailuresWeighNothing) {
   const Packs packs{{2, 1}, {0.0F, 1.0F}};
   Gradients g;
-  pack_sum_gradients(packs, std::vector<float>{3, 3, 0.75F}, g);
+  ansor_gradients(packs, std::vector<float>{3, 3, 0.75F}, g);
   EXPECT_EQ(g.first, (std::vector<float>{0, 0, -0.25F}));
   EXPECT_EQ(g.second, (std::vector<float>{0, 0, 1}));
 }
 
-TEST(PackSum, LabelsAreRelativeToTheBestOfTheTask) {
+TEST(AnsorLoss, LabelsAreRelativeToTheBestOfTheTask) {
   const std::vector<Sample> samples = {{{}, "a", 2e-3},    {{}, "b", 8.0}, {{}, "a", 1e-3},
                                        {{}, "a", kFailed}, {{}, "b", 2.0}, {{}, "c", kFailed},
                                        {{}, "a", 0.0}};

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "cost/ansor_loss.h"
 #include "cost/models/rows.h"
-#include "cost/pack_sum.h"
 #include "support/check.h"
 #include "support/parallel.h"
 
@@ -153,7 +153,7 @@ class XgbModel : public CostModel {
     Gradients g;
     double best = std::numeric_limits<double>::infinity();
     for (int round = 0, waited = 0; round < kMaxRounds && waited < kPatience; ++round, ++waited) {
-      pack_sum_gradients(packs, predict_training(b, data), g);
+      ansor_gradients(packs, predict_training(b, data), g);
       if (g.rmse < kFitted) break;
       if (g.rmse < best * kBetter) {
         best = g.rmse;

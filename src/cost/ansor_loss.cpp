@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cost/pack_sum.h"
+#include "cost/ansor_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<float> labels_of(std::span<const Sample> samples) {
   return out;
 }
 
-void pack_sum_gradients(const Packs& packs, std::span<const float> predicted, Gradients& out) {
+void ansor_gradients(const Packs& packs, std::span<const float> predicted, Gradients& out) {
   out.first.resize(predicted.size());
   out.second.resize(predicted.size());
   double loss = 0, weight = 0;

@@ -28,6 +28,6 @@ struct Gradients {
   std::vector<float> first, second;  // per row
   double rmse = 0;                   // of the scores, weighted like the loss
 };
-void pack_sum_gradients(const Packs& packs, std::span<const float> predicted, Gradients& out);
+void ansor_gradients(const Packs& packs, std::span<const float> predicted, Gradients& out);
 
 }  // namespace tenon::cost
