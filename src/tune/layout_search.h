@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The joint stage of Xu et al., "ALT": layouts and loops together. A proposer gives a layout of an operator's edges, the
 // loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
-// time found rewards the layout. What comes out are layout times; which of them a network takes is compile::choose_layouts'.
+// time found rewards the layout. What comes out are layout times; which of them a network takes is decided by
+// compile::choose_layouts.
 //
 //   LayoutSearch search(tasks, specs, tuner_options, options, measurer, db, run, tell);
 //   while (search.step(stop)) {}

@@ -395,9 +395,9 @@ struct Session::Impl {
     return {share * (rounds_end() - spent()), trials > 0 ? share * trials : INFINITY};
   }
 
-  // Steps of a stage until its share is used up.
-  template <class Stage>
-  void run_stage(Stage& stage, double share, const std::function<bool()>& stop) {
+  // Steps of a search until its share is used up.
+  template <class Search>
+  void run_search(Search& search, double share, const std::function<bool()>& stop) {
     const Share given = share_of(share);
     const double end = spent() + given.seconds;
     const auto halt = [&] {
@@ -441,7 +441,7 @@ struct Session::Impl {
     PairSearch search(pair_programs(), options.tuner, o, measurer, &db, run,
                       [this](const std::string& json) { tell(json); });
     if (search.pairs() == 0) return;
-    run_stage(stage, o.share, stop);
+    run_search(search, o.share, stop);
     if (!(stop && stop())) decide_pairs(search.chosen());
   }
 
@@ -477,7 +477,7 @@ struct Session::Impl {
     o.trials = layout_trials();
     LayoutSearch search(tasks, specs, options.tuner, o, measurer, &db, run,
                         [this](const std::string& json) { tell(json); });
-    run_stage(stage, o.share, stop);
+    run_search(search, o.share, stop);
     search.keep_learned();
     if (!(stop && stop())) decide(search.layout_times(), stop);
   }

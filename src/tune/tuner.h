@@ -44,8 +44,8 @@ struct TunerOptions {
   std::string cost_model = "xgb";
   std::string cost_model_file;  // trained before; empty: from scratch
   Verify verify = Verify::kBest;
-  double most_error_factor =
-      1e9;             // of rounding errors (schedule::State::error_factor); others are left alone
+  // Programs whose rounding errors may grow by more (schedule::State::error_factor) are left alone.
+  double most_error_factor = 1e9;
   int64_t trials = 0;  // of all tasks together, with those of the records of this run; 0: no limit
   int64_t round = 32;  // programs measured in one round, at most
   int threads = 0;     // for thinking; 0: one per core
