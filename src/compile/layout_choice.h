@@ -13,6 +13,7 @@
 
 #include "compile/layout_rules.h"
 #include "compile/layouts.h"
+#include "task/task.h"
 
 namespace tenon::compile {
 
@@ -25,7 +26,7 @@ struct LayoutTime {
 // What was measured. Conversions are tasks like others: the copy of a tensor under two layouts.
 struct LayoutTimes {
   std::map<std::string, std::vector<LayoutTime>> tasks;  // by graph::Computation::key
-  double bytes_per_second = 8e9;  // of conversions that were not measured: read and written
+  double bytes_per_second = task::kConvertedBytesPerS;
 
   bool empty() const { return tasks.empty(); }
   // Seconds of a step that stores a tensor in another way; 0 if it lies there already.

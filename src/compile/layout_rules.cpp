@@ -2,6 +2,7 @@
 #include "compile/layout_rules.h"
 
 #include "schedule/state.h"
+#include "templates/edges.h"
 
 namespace tenon::compile {
 namespace {
@@ -9,13 +10,7 @@ namespace {
 using graph::Call;
 using graph::ValueId;
 using layout::Layout;
-
-Layout blocked(const std::vector<int64_t>& shape, int64_t b) {
-  std::vector<int64_t> perm{0, 1};
-  for (size_t d = 3; d <= shape.size(); ++d) perm.push_back(static_cast<int64_t>(d));
-  perm.push_back(2);
-  return Layout(shape).split(1, {shape[1] / b, b}).reorder(perm);
-}
+using templates::blocked;
 
 // The block of N C/b spatial.. b; nothing for any other layout.
 std::optional<int64_t> block_of(const Layout& l) {

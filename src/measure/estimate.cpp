@@ -2,28 +2,21 @@
 #include "measure/estimate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <string>
 
-#include "support/check.h"
+#include "support/median.h"
 
 namespace tenon::measure {
 
 void summarize(task::Measurement& m) {
-  TENON_CHECK(!m.seconds.empty());
   std::vector<double> sorted = m.seconds;
   std::sort(sorted.begin(), sorted.end());
-  const size_t n = sorted.size();
+  const Median median = median_of(sorted);
   m.best_s = sorted.front();
-  m.median_s = (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-  // The number of times below the true median is binomial: 1.96 of its deviations to each side.
-  const double middle = static_cast<double>(n) / 2;
-  const double reach = 1.96 * std::sqrt(static_cast<double>(n)) / 2;
-  const double low = std::max(0.0, std::floor(middle - reach) - 1);
-  const double high = std::min(static_cast<double>(n - 1), std::ceil(middle + reach));
-  m.low_s = sorted[static_cast<size_t>(low)];
-  m.high_s = sorted[static_cast<size_t>(high)];
+  m.median_s = median.middle;
+  m.low_s = median.low;
+  m.high_s = median.high;
 }
 
 MachineState machine_state() {

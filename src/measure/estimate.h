@@ -6,8 +6,8 @@
 
 namespace tenon::measure {
 
-// Best, median and the 95 % interval of the median from m.seconds, which must not be empty: by order statistics,
-// so that nothing is assumed of the noise. Fewer than six times give all of their range.
+// Best, median and the 95 % interval of the median (support/median.h) from m.seconds, which must not
+// be empty.
 void summarize(task::Measurement& m);
 
 struct MachineState {

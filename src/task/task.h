@@ -29,6 +29,10 @@ Task make_task(std::shared_ptr<const te::ComputeDag> dag,
                std::map<std::string, layout::Layout> edges,
                std::shared_ptr<const target::Target> target);
 
+// Bytes that the conversion of a tensor's layout is taken to read and write in a second, while
+// nobody measured it.
+inline constexpr double kConvertedBytesPerS = 8e9;
+
 // Edges as text, one line per tensor that is not row-major, and back; part of the key.
 std::string edges_text(const std::map<std::string, layout::Layout>& edges);
 std::map<std::string, layout::Layout> parse_edges(const std::string& text,

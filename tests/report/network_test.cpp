@@ -10,6 +10,7 @@
 #include "report/network/network_text.h"
 #include "report/sample_network.h"
 #include "support/check.h"
+#include "task/task.h"
 
 namespace tenon::report {
 namespace {
@@ -110,7 +111,7 @@ TEST(Network, AlgorithmsLayoutsAndConversions) {
   const Conversions c = conversions(n);
   EXPECT_EQ(c.count, 2u);
   EXPECT_EQ(c.bytes, 3200);
-  EXPECT_DOUBLE_EQ(c.seconds, 3200 / kConvertedBytesPerS);
+  EXPECT_DOUBLE_EQ(c.seconds, 3200 / task::kConvertedBytesPerS);
   const auto uses = layouts_used(n);
   ASSERT_EQ(uses.size(), 3u);
   EXPECT_EQ(uses[1].layout, "N C/4 H W 4c");
@@ -157,7 +158,7 @@ TEST(Network, TimesOfRecords) {
   const Conversions c = conversions(n);
   EXPECT_EQ(c.recorded, 1u);
   EXPECT_EQ(c.estimated, 1u);
-  EXPECT_DOUBLE_EQ(c.seconds, 9e-6 + 1600 / kConvertedBytesPerS);
+  EXPECT_DOUBLE_EQ(c.seconds, 9e-6 + 1600 / task::kConvertedBytesPerS);
   EXPECT_EQ(
       conversions_text(n),
       "2 conversions move 3.1 KiB: 9.2 us, by the records of tuning, 1 of them estimated at 8 "

@@ -9,6 +9,7 @@
 
 #include "bench/support/machine.h"
 #include "runtime/cpus.h"
+#include "support/median.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/latency.h"
 #include "tools/tenon/loaded_session.h"
@@ -25,24 +26,9 @@ constexpr double kTurnS = 0.02;     // of one artifact, before it is the other's
 constexpr size_t kLeastTurns = 8;   // pairs of turns
 constexpr double kStepShare = 0.3;  // of the duration, for the times of steps
 
-double median(std::vector<double> v) {
-  TENON_CHECK(!v.empty());
+Median median(std::vector<double> v) {
   std::sort(v.begin(), v.end());
-  const size_t n = v.size();
-  return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-struct Ratio {
-  double middle = 0, low = 0, high = 0;
-};
-
-// The median, and the order statistics that hold it with 95 %.
-Ratio ratio_of(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  const auto n = static_cast<double>(v.size());
-  const double half = 0.98 * std::sqrt(n);  // 1.96 sqrt(n) / 2
-  const auto at = [&](double i) { return v[static_cast<size_t>(std::clamp(i, 0.0, n - 1))]; };
-  return {median(v), at(std::floor(n / 2 - half) - 1), at(std::ceil(n / 2 + half))};
+  return median_of(v);
 }
 
 // Both run on one pool: two would take the cores from each other.
@@ -71,7 +57,7 @@ double turn(LoadedSession& s) {
     seconds.push_back(std::chrono::duration<double>(now - last).count());
     last = now;
   } while (std::chrono::duration<double>(last - begin).count() < kTurnS);
-  return median(seconds);
+  return median(seconds).middle;
 }
 
 struct Turns {
@@ -107,7 +93,7 @@ struct Steps {
   }
   std::vector<double> medians() const {
     std::vector<double> out;
-    for (const auto& s : seconds) out.push_back(median(s));
+    for (const auto& s : seconds) out.push_back(median(s).middle);
     return out;
   }
 };
@@ -181,8 +167,8 @@ int bench_against(const ModelBenchOptions& options, const std::string& against,
   const double gap = difference(a.session().run(inputs), b.session().run(inputs));
   const bench::Pinned pinned(threads.front());
   const Turns turns = take_turns(a, b, options.duration_s * (1 - kStepShare));
-  const Ratio ratio = ratio_of(turns.ratios);
-  const double a_s = median(turns.a), b_s = median(turns.b);
+  const Median ratio = median(turns.ratios);
+  const double a_s = median(turns.a).middle, b_s = median(turns.b).middle;
   if (!console.json()) {
     console.answer(fmt::format(
         "{}  {}\n{}  {}\nratio    {:.3f} ({:.3f} to {:.3f}) in {} pairs of turns, threads {}\n"

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "support/check.h"
+#include "support/median.h"
 
 namespace tenon::tools {
 namespace {
@@ -50,15 +51,9 @@ double Latency::percentile_s(double percent) const {
   return sorted_s[std::min(rank, sorted_s.size()) - 1];
 }
 
-// The number of runs below the median is binomial: 1.96 of its deviations to each side.
 double Latency::median_ci95_s() const {
-  const auto n = static_cast<double>(sorted_s.size());
-  const double reach = 1.96 * std::sqrt(n) / 2;
-  const auto at = [&](double rank) {
-    const double clamped = std::clamp(rank, 0.0, n - 1);
-    return sorted_s[static_cast<size_t>(clamped)];
-  };
-  return (at(std::ceil(n / 2 + reach)) - at(std::floor(n / 2 - reach) - 1)) / 2;
+  const Median m = median_of(sorted_s);
+  return (m.high - m.low) / 2;
 }
 
 Latency measure_latency(const std::function<void()>& run, const LatencyProtocol& protocol) {

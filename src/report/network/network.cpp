@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "support/check.h"
+#include "task/task.h"
 
 namespace tenon::report {
 
 std::optional<double> cost_s(const NetworkNode& n) {
   if (n.measured_s || n.kind != NodeKind::kConversion) return n.measured_s;
-  return static_cast<double>(n.moved_bytes) / kConvertedBytesPerS;
+  return static_cast<double>(n.moved_bytes) / task::kConvertedBytesPerS;
 }
 
 Conversions conversions(const Network& n) {

@@ -54,8 +54,6 @@ struct Network {
   bool measured() const { return threads > 0; }
 };
 
-// What a conversion is taken to cost while nobody measured it.
-inline constexpr double kConvertedBytesPerS = 8e9;
 // Measured if it was, else an estimate from its bytes; kernels that were not measured have none.
 std::optional<double> cost_s(const NetworkNode& n);
 

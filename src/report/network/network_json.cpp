@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "task/task.h"
+
 namespace tenon::report {
 namespace {
 
@@ -72,7 +74,7 @@ Json network_json(const Network& n) {
     cost["threads"] = n.threads;
     cost["run_s"] = n.run_s;
   } else {
-    cost["bytes_per_s"] = kConvertedBytesPerS;
+    cost["bytes_per_s"] = task::kConvertedBytesPerS;
   }
   return {{"name", n.name},
           {"target", n.target},

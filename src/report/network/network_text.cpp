@@ -10,6 +10,7 @@
 #include "report/page/rails.h"
 #include "report/page/words.h"
 #include "support/text.h"
+#include "task/task.h"
 
 namespace tenon::report {
 namespace {
@@ -111,7 +112,8 @@ std::string conversions_text(const Network& n) {
                               time_text(n.run_s),
                               counted(static_cast<size_t>(n.threads), "thread"));
   }
-  const std::string estimate = fmt::format("estimated at {:.0f} GB/s", kConvertedBytesPerS * 1e-9);
+  const std::string estimate =
+      fmt::format("estimated at {:.0f} GB/s", task::kConvertedBytesPerS * 1e-9);
   if (c.recorded == 0) return fmt::format("{}{}, {}", head, time_text(c.seconds), estimate);
   return fmt::format("{}{}, by the records of tuning{}", head, time_text(c.seconds),
                      c.estimated == 0 ? "" : fmt::format(", {} of them {}", c.estimated, estimate));
