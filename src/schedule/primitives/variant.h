@@ -8,7 +8,7 @@
 //   C = sum(k) X[i, k] * W[k, j]                                                         variant C strassen
 //     =>  C.v: seven sums of quarters of X; C.m = sum(k) C.v * W'; C.y: quarters of the output;
 //         C = C.y[i // half, j // half, i % half, j % half]
-//   im2col and phases change where numbers lie, not how results are rounded: im2col.h, phases.h.
+//   im2col and phases change where numbers lie, not how results are rounded: algorithms/.
 #pragma once
 
 #include "schedule/algorithms/algorithms.h"
