@@ -38,6 +38,26 @@ bool same_fields(const S& a, const S& b) {
   return same;
 }
 
+bool same_shape(int64_t, int64_t) { return true; }
+bool same_shape(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+  return a.size() == b.size();
+}
+template <class T>
+requires(!std::is_same_v<T, int64_t> &&
+         !std::is_same_v<T, std::vector<int64_t>>) bool same_shape(const T& a, const T& b) {
+  return a == b;
+}
+
+struct TakeNumbers {
+  std::vector<int64_t>& out;
+  void operator()(int64_t v) const { out.push_back(v); }
+  void operator()(const std::vector<int64_t>& v) const {
+    out.insert(out.end(), v.begin(), v.end());
+  }
+  template <class Other>
+  requires(!std::is_same_v<Other, int64_t>) void operator()(const Other&) const {}
+};
+
 template <class Fn>
 auto dispatch(const Step& step, Fn&& fn) {
   return std::visit(
@@ -82,6 +102,26 @@ bool operator==(const Step& a, const Step& b) {
   if (a.index() != b.index()) return false;
   return dispatch(
       a, [&](const auto& p) { return same_fields(p, std::get<std::decay_t<decltype(p)>>(b)); });
+}
+
+bool same_but_numbers(const Step& a, const Step& b) {
+  if (a.index() != b.index()) return false;
+  return dispatch(a, [&](const auto& p) {
+    const auto& q = std::get<std::decay_t<decltype(p)>>(b);
+    bool same = true;
+    std::apply(
+        [&](const auto&... f) { ((same = same && same_shape(p.*(f.member), q.*(f.member))), ...); },
+        std::decay_t<decltype(p)>::kFields);
+    return same;
+  });
+}
+
+std::vector<int64_t> numbers_of(const Step& step) {
+  std::vector<int64_t> out;
+  dispatch(step, [&](const auto& p) {
+    for_each_field(p, [&](const auto&, const auto& v) { TakeNumbers{out}(v); });
+  });
+  return out;
 }
 
 uint64_t hash(const Step& step) {

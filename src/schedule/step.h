@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "schedule/all_primitives.h"  // generated: one #include per row of primitives.def
 
@@ -32,6 +33,10 @@ Result<void> check(const Step& step, const State& s);
 Result<void> check_quickly(const Step& step, const State& s);
 void apply(const Step& step, State& s);  // check() has passed
 bool operator==(const Step& a, const Step& b);
+// The same primitive on the same stages and loops, with as many numbers.
+bool same_but_numbers(const Step& a, const Step& b);
+// The numbers of a step in the order of its fields; stages, loops and words are none.
+std::vector<int64_t> numbers_of(const Step& step);
 uint64_t hash(const Step& step);
 
 }  // namespace tenon::schedule

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who fills the holes of a program while it is written. A skeleton asks hole by hole; the domain of a hole may depend
+// on every choice before it, since the skeleton works it out from what it has written so far.
+//
+//   ByRule                   what the skeleton would take itself: the default program
+//   Prefix(choices)          these choices, then by rule; remembers the first hole that was open
+//   Blindly(rng)             any legal value
+//   Follow(choices, other)   the choices of another program where the hole is the same, else `other`
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "space/choice.h"
+#include "space/domain.h"
+
+namespace tenon::space {
+
+struct Hole {
+  HoleId id;
+  std::string_view name;  // for people: "kb"; of static storage
+  Domain domain;          // two values or more: what has one is no decision
+  int64_t rule = 0;       // what the skeleton takes by its own rule; in the domain
+};
+
+class Decider {
+ public:
+  virtual ~Decider() = default;
+  virtual int64_t decide(const Hole& hole) = 0;  // a value of the domain
+};
+
+class ByRule : public Decider {
+ public:
+  int64_t decide(const Hole& hole) override { return hole.rule; }
+};
+
+class Blindly : public Decider {
+ public:
+  explicit Blindly(Rng& rng) : rng_(rng) {}
+  int64_t decide(const Hole& hole) override { return hole.domain.draw(rng_); }
+
+ private:
+  Rng& rng_;
+};
+
+class Prefix : public Decider {
+ public:
+  explicit Prefix(std::span<const Choice> choices) : choices_(choices) {}
+  int64_t decide(const Hole& hole) override;
+  // The first hole after the choices; nothing if the program has no more.
+  const std::optional<Hole>& open() const { return open_; }
+  // All choices were holes of the program, in this order, with legal values.
+  bool fits() const { return fits_ && next_ == choices_.size(); }
+
+ private:
+  std::span<const Choice> choices_;
+  size_t next_ = 0;
+  bool fits_ = true;
+  std::optional<Hole> open_;
+};
+
+class Follow : public Decider {
+ public:
+  Follow(std::span<const Choice> choices, Decider& other) : choices_(choices), other_(other) {}
+  // A value that is not legal here becomes the nearest that is.
+  int64_t decide(const Hole& hole) override;
+
+ private:
+  std::span<const Choice> choices_;
+  Decider& other_;
+  size_t next_ = 0;  // where the search for a hole begins: mostly they come in the same order
+};
+
+}  // namespace tenon::space
