@@ -4,7 +4,7 @@
 // convolution; the model learns made-up times of random tilings.
 #include <benchmark/benchmark.h>
 
-#include "cost/model.h"
+#include "cost/features.h"
 #include "cost/tilings.h"
 #include "te/ops.h"
 #include "templates/template.h"
@@ -64,11 +64,11 @@ std::vector<cost::Sample> samples(size_t n) {
 void predict(benchmark::State& state) {
   const auto all = samples(2048);
   const auto model = cost::make_model("xgb", 1, static_cast<int>(state.range(1)));
-  model->update(std::span(all).first(static_cast<size_t>(state.range(0))));
-  std::vector<cost::Features> batch;
-  for (const cost::Sample& s : all) batch.push_back(s.features);
+  model->learn(std::span(all).first(static_cast<size_t>(state.range(0))), cost::Role::kThisRun);
+  std::vector<cost::Row> batch;
+  for (const cost::Sample& s : all) batch.push_back(s.row);
   for (auto _ : state) {
-    auto scores = model->predict(batch);
+    auto scores = model->score(batch);
     benchmark::DoNotOptimize(scores);
   }
   state.counters["candidates/s"] = benchmark::Counter(
@@ -80,7 +80,7 @@ void train(benchmark::State& state) {
   const auto all = samples(static_cast<size_t>(state.range(0)));
   for (auto _ : state) {
     const auto model = cost::make_model("xgb", 1, 1);
-    model->update(all);
+    model->learn(all, cost::Role::kThisRun);
   }
 }
 

@@ -100,10 +100,11 @@ class CountingModel : public cost::CostModel {
  public:
   explicit CountingModel(const cost::CostModel& inner) : inner_(inner) {}
   std::string_view name() const override { return inner_.name(); }
-  void update(std::span<const cost::Sample>) override {}
-  std::vector<float> predict(std::span<const cost::Features> candidates) const override {
-    asked_ += candidates.size();
-    return inner_.predict(candidates);
+  Result<cost::Row> encode(const cost::Subject& s) const override { return inner_.encode(s); }
+  void learn(std::span<const cost::Sample>, cost::Role) override {}
+  std::vector<float> score(std::span<const cost::Row> rows) const override {
+    asked_ += rows.size();
+    return inner_.score(rows);
   }
   bool trained() const override { return inner_.trained(); }
   std::string save() const override { return inner_.save(); }
@@ -125,10 +126,9 @@ class Bench {
     model_ = cost::make_model("xgb", 1, threads_);
     std::vector<cost::Sample> samples;
     for (size_t i = 0; i < 512 && i < all_.size(); ++i) {
-      samples.push_back(
-          {cost::extract(all_[i].state, *all_[i].bounds), "task", 1e-3 * (1 + rng.unit())});
+      samples.push_back({encoded(all_[i]), "task", 1e-3 * (1 + rng.unit())});
     }
-    model_->update(samples);
+    model_->learn(samples, cost::Role::kThisRun);
   }
 
   struct Stage {
@@ -137,8 +137,8 @@ class Bench {
   };
   static std::span<const Stage> stages() {
     static constexpr Stage kStages[] = {
-        {"sample", &Bench::sample},   {"mutate", &Bench::mutate},     {"cross", &Bench::cross},
-        {"replay", &Bench::replay},   {"features", &Bench::features}, {"predict", &Bench::predict},
+        {"sample", &Bench::sample},   {"mutate", &Bench::mutate},   {"cross", &Bench::cross},
+        {"replay", &Bench::replay},   {"features", &Bench::encode}, {"predict", &Bench::score},
         {"propose", &Bench::propose},
     };
     return kStages;
@@ -178,17 +178,18 @@ class Bench {
       return b && schedule::check_program(*s, *b);
     });
   }
-  size_t features() {
-    features_.assign(options_.candidates, {});
+  cost::Row encoded(const Candidate& c) const { return *model_->encode(subject_of(task_, c)); }
+  size_t encode() {
+    rows_.assign(options_.candidates, {});
     for_each_parallel(options_.candidates, threads_, [&](size_t i) {
       const Candidate& c = all_[i % all_.size()];
-      features_[i] = cost::extract(c.state, *c.bounds);
+      rows_[i] = encoded(c);
     });
     return options_.candidates;
   }
-  size_t predict() {
-    if (features_.empty()) features();
-    return model_->predict(features_).size();
+  size_t score() {
+    if (rows_.empty()) encode();
+    return model_->score(rows_).size();
   }
   size_t propose() {
     StrategyOptions o;
@@ -196,7 +197,7 @@ class Bench {
     o.population = options_.candidates;
     const CountingModel model(*model_);
     Rng rng(1);
-    (void)make_strategy("evolution", space_, o)->propose(kProposals, model, rng);
+    (void)make_strategy("evolution", space_, {task_, model}, o)->propose(kProposals, rng);
     return model.asked();
   }
 
@@ -205,7 +206,7 @@ class Bench {
   const Options& options_;
   int threads_;
   std::vector<Candidate> all_;
-  std::vector<cost::Features> features_;
+  std::vector<cost::Row> rows_;
   std::unique_ptr<cost::CostModel> model_;
 };
 

@@ -16,7 +16,7 @@
 #include "cases.h"
 #include "cost/model.h"
 #include "measure/measure.h"
-#include "search/strategy.h"
+#include "search/scoring.h"
 #include "support/check.h"
 #include "templates/template.h"
 
@@ -54,21 +54,22 @@ class Run {
   void search() {
     TENON_CHECK(space_ != nullptr) << "an empty space";
     const auto model = cost::make_model(o_.model, o_.seed, o_.search.threads);
-    const auto strategy = make_strategy(o_.strategy, *space_, o_.search);
+    const auto strategy = make_strategy(o_.strategy, *space_, {t_, *model}, o_.search);
     Rng rng(o_.seed);
     while (tried_ < o_.trials) {
       Clock clock;
-      const auto batch = strategy->propose(std::min(o_.round, o_.trials - tried_), *model, rng);
+      const auto batch = strategy->propose(std::min(o_.round, o_.trials - tried_), rng);
       seconds_["search"] += clock.lap();
       if (batch.empty()) break;
+      const std::vector<cost::Row> rows = rows_of(*model, batch);
       std::vector<float> predicted;
-      if (model->trained()) predicted = model->predict(features_of(batch));
+      if (model->trained()) predicted = model->score(rows);
       clock.lap();
-      const auto tried = measure(batch);
+      const auto tried = measure(batch, rows);
       seconds_["measure"] += clock.lap();
       strategy->tell(tried);
       report_round(tried, predicted);
-      model->update(samples_);
+      model->learn(samples_, cost::Role::kThisRun);
       seconds_["train"] += clock.lap();
     }
   }
@@ -82,20 +83,22 @@ class Run {
   double best_s() const { return best_s_; }
 
  private:
-  static std::vector<cost::Features> features_of(const std::vector<Candidate>& batch) {
-    std::vector<cost::Features> out;
+  std::vector<cost::Row> rows_of(const cost::CostModel& model,
+                                 const std::vector<Candidate>& batch) const {
+    std::vector<cost::Row> out;
     for (const Candidate& c : batch) {
-      auto f = cost::extract(c.state);
-      out.push_back(f ? std::move(f.value()) : cost::Features{});
+      auto row = model.encode(subject_of(t_, c));
+      out.push_back(row ? std::move(row.value()) : cost::Row{});
     }
     return out;
   }
 
-  std::vector<Tried> measure(const std::vector<Candidate>& batch) {
+  std::vector<Tried> measure(const std::vector<Candidate>& batch,
+                             const std::vector<cost::Row>& rows) {
     std::vector<schedule::Trace> traces;
     for (const Candidate& c : batch) traces.push_back(c.trace);
+    samples_.clear();
     const auto measured = device_.measure(t_, traces, std::isinf(best_s_) ? 0 : best_s_, {});
-    const auto features = features_of(batch);
     std::vector<Tried> out;
     for (size_t i = 0; i < measured.size(); ++i) {
       const bool ok = measured[i].outcome == task::Outcome::kOk;
@@ -106,7 +109,7 @@ class Run {
         best_ = batch[i].trace;
       }
       out.push_back({batch[i], s});
-      samples_.push_back({features[i], t_.key, s});
+      samples_.push_back({rows[i], t_.key, s});
       if (o_.all) fmt::print("trial {} sketch {} {:.1f}\n", tried_ + i, batch[i].sketch, gflops(s));
     }
     tried_ += measured.size();

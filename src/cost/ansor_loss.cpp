@@ -7,11 +7,7 @@
 
 namespace tenon::cost {
 
-namespace {
-
 bool ran(const Sample& s) { return std::isfinite(s.seconds) && s.seconds > 0; }
-
-}  // namespace
 
 std::vector<float> labels_of(std::span<const Sample> samples) {
   std::unordered_map<std::string_view, double> best;

@@ -21,6 +21,9 @@ struct Packs {
   std::vector<float> labels;
 };
 
+// It has a time.
+bool ran(const Sample& s);
+
 // Best time of the task / time; 0 for a failure. One per sample.
 std::vector<float> labels_of(std::span<const Sample> samples);
 

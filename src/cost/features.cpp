@@ -74,9 +74,9 @@ MarkedLoops marked(std::span<const NestLoop> loops, Mark mark) {
 }
 
 // Writes one row from left to right.
-class Row {
+class ColumnWriter {
  public:
-  explicit Row(float* at) : at_(at) {}
+  explicit ColumnWriter(float* at) : at_(at) {}
   void exact(double v) { *at_++ = static_cast<float>(v); }
   void squashed(double v) { *at_++ = slog(v); }
   void one_hot(size_t which, size_t of) {
@@ -90,7 +90,7 @@ class Row {
   float* at_;  // zeros
 };
 
-void write_marked(Row& row, std::span<const NestLoop> loops, Mark mark) {
+void write_marked(ColumnWriter& row, std::span<const NestLoop> loops, Mark mark) {
   const MarkedLoops m = marked(loops, mark);
   row.squashed(m.count);
   row.squashed(m.product);
@@ -98,7 +98,7 @@ void write_marked(Row& row, std::span<const NestLoop> loops, Mark mark) {
   row.one_hot(m.position, kPositions);
 }
 
-void write_threads(Row& row, std::span<const NestLoop> loops) {
+void write_threads(ColumnWriter& row, std::span<const NestLoop> loops) {
   double extents[8] = {1, 1, 1, 1, 1, 1, 1, 1};  // by tag; none first
   bool gpu = false;
   for (const NestLoop& l : loops) {
@@ -112,7 +112,7 @@ void write_threads(Row& row, std::span<const NestLoop> loops) {
   for (size_t t = 1; t < 8; ++t) row.squashed(extents[t]);
 }
 
-void write_buffer(Row& row, const Traffic& t) {
+void write_buffer(ColumnWriter& row, const Traffic& t) {
   row.one_hot(t.read && t.written ? 2 : t.written ? 1 : 0, 3);
   row.squashed(t.bytes);
   row.squashed(t.unique_bytes);
@@ -131,7 +131,7 @@ void write_buffer(Row& row, const Traffic& t) {
 }
 
 // The busiest first; equal ones as they appear.
-void write_buffers(Row& row, const std::vector<Traffic>& all, std::vector<size_t>& order) {
+void write_buffers(ColumnWriter& row, const std::vector<Traffic>& all, std::vector<size_t>& order) {
   order.resize(all.size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -148,7 +148,7 @@ void write_buffers(Row& row, const std::vector<Traffic>& all, std::vector<size_t
 }
 
 // Operations per byte against operations, innermost loop to outermost, sampled at equal steps of the logarithm.
-void write_curve(Row& row, const std::vector<LevelWork>& levels) {
+void write_curve(ColumnWriter& row, const std::vector<LevelWork>& levels) {
   if (levels.empty() || levels.back().ops <= 1) return row.skip(kSamples);
   const auto x = [&](size_t p) { return std::log2(std::max(levels[p].ops, 1.0)); };
   const auto y = [&](size_t p) { return std::log2(1 + levels[p].ops / levels[p].bytes); };
@@ -172,7 +172,7 @@ double product(std::span<const NestLoop> loops) {
   return p;
 }
 
-void write_allocation(Row& row, const Statement& s) {
+void write_allocation(ColumnWriter& row, const Statement& s) {
   if (!s.allocates) return row.skip(4);
   const double around = product(std::span(s.loops).first(s.alloc_depth));
   row.squashed(s.alloc_elements * s.uses[0].bytes);
@@ -192,7 +192,7 @@ double arithmetic(const OpCounts& ops) {
 }
 
 void write_statement(float* values, Statement& s, TrafficMeter& meter, std::vector<size_t>& order) {
-  Row row(values);
+  ColumnWriter row(values);
   const double outer = product(s.loops);
   for (const double n : s.ops) row.squashed(n * outer);
   for (const Mark m : {Mark::kVectorize, Mark::kUnroll, Mark::kParallel}) {
@@ -242,8 +242,9 @@ std::array<std::string, kFeatures> make_names() {
 
 }  // namespace
 
-Features extract(const schedule::State& s, const schedule::Bounds& b) {
-  Features out;
+Row extract(const schedule::State& s, const schedule::Bounds& b) {
+  Row out;
+  out.width = kFeatures;
   TrafficMeter meter(static_cast<double>(s.target().line_bytes));
   std::vector<size_t> order;
   for_each_statement(s, b, [&](Statement& st) {
@@ -253,7 +254,7 @@ Features extract(const schedule::State& s, const schedule::Bounds& b) {
   return out;
 }
 
-Result<Features> extract(const schedule::State& s) {
+Result<Row> extract(const schedule::State& s) {
   const auto bounds = schedule::infer_bounds(s, -1, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
   return extract(s, *bounds);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a candidate is predicted to be worth: higher is better, about best time / time within one task.
+// What a candidate is predicted to be worth: higher is better, about best time / time within one
+// task. A model owns what it sees: it turns a program into numbers of its own and nobody else
+// looks into them.
 //
 //   auto m = make_model("xgb", seed, threads);
-//   m->update(samples);                          // all that was measured so far
-//   std::vector<float> worth = m->predict(candidates);
+//   Result<Row> row = m->encode({task, trace, &state});        // by many threads at once
+//   m->learn(samples, Role::kThisRun);                         // measured since the last call
+//   std::vector<float> worth = m->score(rows);
 //
-// For one seed and one history of updates the predictions are the same whatever the number of threads.
+// For one seed and one history of lessons the scores are the same whatever the number of threads.
+// docs/adding/cost-model.md says how to add one.
 #pragma once
 
 #include <memory>
@@ -14,47 +18,71 @@
 #include <string_view>
 #include <vector>
 
-#include "cost/features.h"
+#include "cost/row.h"
+#include "schedule/bounds.h"
+#include "space/choice.h"
+#include "task/task.h"
 
 namespace tenon::cost {
 
+// A program, with what its maker knows of it already. Null: unknown here; the trace tells all.
+struct Subject {
+  const task::Task& task;
+  const schedule::Trace& trace;
+  const schedule::State* state = nullptr;
+  const schedule::Bounds* bounds = nullptr;  // of the state
+  const space::Choices* choices = nullptr;
+};
+
 struct Sample {
-  Features features;
-  std::string task;    // labels are relative to the best of the same task
+  Row row;
+  std::string task;    // key; labels are relative to the best of the same task
   double seconds = 0;  // infinity for a failure
+};
+
+enum class Role : uint8_t {
+  kHistory,  // learned once, and kept under whatever this run adds
+  kThisRun,
 };
 
 class CostModel {
  public:
   virtual ~CostModel() = default;
   virtual std::string_view name() const = 0;
-  // Everything measured so far, old samples first; the model decides whether to retrain.
-  virtual void update(std::span<const Sample> samples) = 0;
-  // One number per candidate. Safe to call from several threads.
-  virtual std::vector<float> predict(std::span<const Features> candidates) const = 0;
-  // False: predictions are uniform in [0, 1) and say nothing.
+  // What the model sees of a program. Pure, and safe to call from several threads.
+  virtual Result<Row> encode(const Subject& subject) const = 0;
+  // Samples that it was not told before. The model keeps what it needs of them, and decides when
+  // to train.
+  virtual void learn(std::span<const Sample> samples, Role role) = 0;
+  // One number per row that this model encoded. Safe to call from several threads.
+  virtual std::vector<float> score(std::span<const Row> rows) const = 0;
+  // False: scores are uniform in [0, 1) and say nothing.
   virtual bool trained() const = 0;
-  virtual std::string save() const = 0;  // bytes, with the feature hash
-  // Throws UserError: not a model, of another kind, made for other features.
+  virtual std::string save() const = 0;  // bytes
+  // Takes a saved model as history. Throws UserError, and stays as it was: not a model, of another
+  // kind, made for other encodings.
   virtual void load(const std::string& bytes) = 0;
 };
 
+using MakeModel = std::unique_ptr<CostModel>(uint64_t seed, int threads);
 struct ModelRow {
   std::string_view name;
   std::string_view what;
-  std::unique_ptr<CostModel> (*make)(uint64_t seed, int threads);
+  MakeModel* make;
 };
 std::span<const ModelRow> models();  // "xgb", "random"
-std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed,
-                                      int threads);  // throws UserError
+// Both throw UserError. A saved model says itself which row it is of.
+std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed, int threads,
+                                      std::span<const ModelRow> rows = models());
+std::unique_ptr<CostModel> load_model(const std::string& bytes, uint64_t seed, int threads,
+                                      std::span<const ModelRow> rows = models());
 
-// How well predictions rank measured times. Each number is the mean over tasks with two samples or more of which one
-// did not fail.
+// How well scores rank measured times. Each number is the mean over tasks with two samples or more
+// of which one did not fail.
 struct RankingQuality {
-  double pairwise_accuracy =
-      0;                   // pairs of one task in the right order; equal predictions count half
-  double recall_at_k = 0;  // of the true best k among the predicted best k
-  double top_k_score = 0;  // best time / best time among the predicted best k
+  double pairwise_accuracy = 0;  // pairs of one task in the right order; equal scores count half
+  double recall_at_k = 0;        // of the true best k among the predicted best k
+  double top_k_score = 0;        // best time / best time among the predicted best k
   int k = 0;
   size_t samples = 0;
 };

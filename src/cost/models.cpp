@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "cost/models/rows.h"
+#include "cost/models/shared.h"
 #include "support/check.h"
 
 namespace tenon::cost {
+
+// Defined in models/NAME.cpp.
+MakeModel make_random_model, make_xgb_model;
 
 namespace {
 
@@ -13,40 +16,57 @@ constexpr ModelRow kModels[] = {
     {"random", "no model: a baseline", make_random_model},
 };
 
-std::string first_line(std::string_view model) {
-  return fmt::format("tenon cost model 1 {} {:016x}\n", model, feature_hash());
+constexpr std::string_view kMark = "tenon cost model 2 ";
+
+// The name in the first line; empty: it is no such line.
+std::string name_in(const std::string& bytes) {
+  const size_t end = bytes.find('\n');
+  if (!bytes.starts_with(kMark) || end == std::string::npos) return "";
+  return bytes.substr(kMark.size(), end - kMark.size());
+}
+
+[[noreturn]] void refuse(const std::string& bytes) {
+  if (!bytes.starts_with("tenon cost model ") || bytes.starts_with(kMark)) {
+    throw UserError("the file holds no cost model");
+  }
+  throw UserError("the cost model was saved by another version",
+                  "tune without it; a new one is trained from the records");
 }
 
 }  // namespace
 
 std::span<const ModelRow> models() { return kModels; }
 
-std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed, int threads) {
+std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed, int threads,
+                                      std::span<const ModelRow> rows) {
   std::string known;
-  for (const ModelRow& r : kModels) {
+  for (const ModelRow& r : rows) {
     if (r.name == name) return r.make(seed, threads);
     known += (known.empty() ? "" : ", ") + std::string(r.name);
   }
   throw UserError("there is no cost model '" + name + "'", "known: " + known);
 }
 
+std::unique_ptr<CostModel> load_model(const std::string& bytes, uint64_t seed, int threads,
+                                      std::span<const ModelRow> rows) {
+  const std::string name = name_in(bytes);
+  if (name.empty()) refuse(bytes);
+  auto model = make_model(name, seed, threads, rows);
+  model->load(bytes);
+  return model;
+}
+
 std::string saved(std::string_view model, const std::string& body) {
-  return first_line(model) + body;
+  return fmt::format("{}{}\n{}", kMark, model, body);
 }
 
 std::string body_of_saved(std::string_view model, const std::string& bytes) {
-  const size_t end = bytes.find('\n');
-  const std::string line = bytes.substr(0, end == std::string::npos ? 0 : end + 1);
-  if (line == first_line(model)) return bytes.substr(end + 1);
-  const std::string kind = fmt::format("tenon cost model 1 {} ", model);
-  if (line.starts_with(kind)) {
-    throw UserError("the cost model was trained on other features than this version computes",
-                    "tune without it; a new one is trained from the records");
-  }
-  if (line.starts_with("tenon cost model ")) {
+  const std::string name = name_in(bytes);
+  if (name.empty()) refuse(bytes);
+  if (name != model) {
     throw UserError(fmt::format("the file holds a cost model of another kind than {}", model));
   }
-  throw UserError("the file holds no cost model");
+  return bytes.substr(bytes.find('\n') + 1);
 }
 
 }  // namespace tenon::cost

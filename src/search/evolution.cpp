@@ -19,18 +19,19 @@ bool better(const Member& a, const Member& b) {
 
 class Evolution : public Strategy {
  public:
-  Evolution(const Space& space, const StrategyOptions& options) : space_(space), options_(options) {
-    for (Candidate& c : space.first()) first_.push_back(look_at(std::move(c)));
+  Evolution(const Space& space, const Scorer& scorer, const StrategyOptions& options)
+      : space_(space), scorer_(scorer), options_(options) {
+    for (Candidate& c : space.first()) first_.push_back(look_at(scorer_, std::move(c)));
   }
 
-  std::vector<Candidate> propose(size_t n, const cost::CostModel& model, Rng& rng) override {
+  std::vector<Candidate> propose(size_t n, Rng& rng) override {
     std::vector<Member> population = first_population(rng);
     std::vector<CandidateRef> random;
     for (const Member& m : population) random.push_back(m.candidate);
     population.insert(population.begin(), first_.begin(), first_.end());
     std::vector<Member> best;
     for (int g = 0; !population.empty(); ++g) {
-      score(population, model);
+      score(scorer_, population);
       keep_best(population, kKept * n, best);
       if (g == options_.generations) break;
       population = next_generation(population, rng);
@@ -43,7 +44,7 @@ class Evolution : public Strategy {
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) {
       proposed_.insert(t.candidate.hash);
-      if (std::isfinite(t.seconds)) measured_.push_back({look_at(t.candidate), t.seconds});
+      if (std::isfinite(t.seconds)) measured_.push_back({look_at(scorer_, t.candidate), t.seconds});
     }
     std::sort(measured_.begin(), measured_.end(), [](const Measured& a, const Measured& b) {
       return a.seconds != b.seconds ? a.seconds < b.seconds
@@ -67,7 +68,7 @@ class Evolution : public Strategy {
     std::vector<Member> p =
         make_members(options_.population - known, rng, options_.threads, [&](size_t, Rng& own) {
           auto c = sample_valid(space_, own);
-          return c ? std::optional(look_at(std::move(*c))) : std::nullopt;
+          return c ? std::optional(look_at(scorer_, std::move(*c))) : std::nullopt;
         });
     for (size_t i = 0; i < known; ++i) p.push_back(measured_[i].member);
     return p;
@@ -115,7 +116,7 @@ class Evolution : public Strategy {
       const Candidate& a = *parent(rng).candidate;
       auto c = draw < options_.mutation ? space_.mutate(a, rng)
                                         : space_.cross(a, *parent(rng).candidate, rng);
-      if (c) return look_at(std::move(c.value()));
+      if (c) return look_at(scorer_, std::move(c.value()));
     }
     return std::nullopt;
   }
@@ -150,6 +151,7 @@ class Evolution : public Strategy {
   }
 
   const Space& space_;
+  Scorer scorer_;
   StrategyOptions options_;
   std::vector<Member> first_;
   std::vector<Measured> measured_;  // fastest first
@@ -161,7 +163,7 @@ class Random : public Strategy {
   Random(const Space& space, const StrategyOptions& options)
       : space_(space), options_(options), first_(space.first()) {}
 
-  std::vector<Candidate> propose(size_t n, const cost::CostModel&, Rng& rng) override {
+  std::vector<Candidate> propose(size_t n, Rng& rng) override {
     constexpr int kBatches = 5;  // without anything new: the space is exhausted
     std::vector<Candidate> out;
     for (const Candidate& c : first_) {
@@ -188,11 +190,13 @@ class Random : public Strategy {
 
 }  // namespace
 
-std::unique_ptr<Strategy> make_evolution(const Space& space, const StrategyOptions& options) {
-  return std::make_unique<Evolution>(space, options);
+std::unique_ptr<Strategy> make_evolution(const Space& space, const Scorer& scorer,
+                                         const StrategyOptions& options) {
+  return std::make_unique<Evolution>(space, scorer, options);
 }
 
-std::unique_ptr<Strategy> make_random(const Space& space, const StrategyOptions& options) {
+std::unique_ptr<Strategy> make_random(const Space& space, const Scorer&,
+                                      const StrategyOptions& options) {
   return std::make_unique<Random>(space, options);
 }
 

@@ -34,13 +34,13 @@ std::vector<T> those_there(std::vector<std::optional<T>> all) {
 
 }  // namespace
 
-Member look_at(Candidate c) {
+cost::Subject subject_of(const task::Task& t, const Candidate& c) {
+  return {t, c.trace, &c.state, c.bounds.get(), nullptr};
+}
+
+Member look_at(const Scorer& scorer, Candidate c) {
   Member m;
-  if (c.bounds != nullptr) {
-    m.features = cost::extract(c.state, *c.bounds);
-  } else if (auto f = cost::extract(c.state)) {
-    m.features = std::move(f.value());
-  }
+  if (auto row = scorer.model.encode(subject_of(scorer.task, c))) m.row = std::move(row.value());
   c.bounds = nullptr;
   { const schedule::State gone = std::move(c.state); }
   m.candidate = std::make_shared<const Candidate>(std::move(c));
@@ -52,16 +52,16 @@ std::vector<Member> make_members(size_t n, Rng& rng, int threads,
   return those_there(draw_all<Member>(n, rng, threads, fn));
 }
 
-void score(std::vector<Member>& members, const cost::CostModel& model) {
-  std::vector<cost::Features> batch;
+void score(const Scorer& scorer, std::vector<Member>& members) {
+  std::vector<cost::Row> batch;
   std::vector<size_t> which;
   for (size_t i = 0; i < members.size(); ++i) {
-    if (members[i].score || members[i].features.rows() == 0) continue;
-    batch.push_back(std::move(members[i].features));
+    if (members[i].score || members[i].row.rows() == 0) continue;
+    batch.push_back(std::move(members[i].row));
     which.push_back(i);
-    members[i].features = {};
+    members[i].row = {};
   }
-  const std::vector<float> predicted = model.predict(batch);
+  const std::vector<float> predicted = scorer.model.score(batch);
   for (size_t i = 0; i < which.size(); ++i) members[which[i]].score = predicted[i];
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What strategies share: looking at many candidates on several threads, and remembering what was proposed. The number
-// of threads changes nothing: each draw has a generator of its own.
+// What strategies share: looking at many candidates on several threads, and remembering what was
+// proposed. The number of threads changes nothing: each draw has a generator of its own.
 #pragma once
 
 #include <memory>
@@ -8,29 +8,32 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cost/model.h"
-#include "search/space.h"
+#include "search/strategy.h"
 #include "support/function_ref.h"
 
 namespace tenon::search {
 
 using CandidateRef = std::shared_ptr<const Candidate>;
 
-// A candidate that was looked at: its features were extracted by the thread that made it, and its state and bounds are
-// gone, so that a population is small and what one candidate used serves the next. Spaces mutate and cross by traces.
+// A candidate that was looked at: the thread that made it encoded it for the cost model, and its
+// state and bounds are gone, so that a population is small and what one candidate used serves the
+// next. Spaces mutate and cross by traces.
 struct Member {
-  CandidateRef candidate;   // without state
-  cost::Features features;  // empty: none could be extracted, or the score is known
+  CandidateRef candidate;  // without state
+  cost::Row row;           // empty: it could not be encoded, or the score is known
   std::optional<float> score;
 };
-Member look_at(Candidate c);
+Member look_at(const Scorer& scorer, Candidate c);
+
+// The candidate as a cost model is shown it.
+cost::Subject subject_of(const task::Task& t, const Candidate& c);
 
 // fn(i, rng) for i in 0..n-1, each with a generator seeded from `rng`; those that gave something, in order.
 std::vector<Member> make_members(size_t n, Rng& rng, int threads,
                                  FunctionRef<std::optional<Member>(size_t, Rng&)> fn);
 
-// Predicted worth of the members that have none, in one batch; their features are gone after.
-void score(std::vector<Member>& members, const cost::CostModel& model);
+// Predicted worth of the members that have none, in one batch; their rows are gone after.
+void score(const Scorer& scorer, std::vector<Member>& members);
 
 // A valid sample; nothing when draws fail too often.
 std::optional<Candidate> sample_valid(const Space& space, Rng& rng);

@@ -6,7 +6,9 @@
 
 namespace tenon::search {
 
-std::unique_ptr<Strategy> make_evolution(const Space& space, const StrategyOptions& options);
-std::unique_ptr<Strategy> make_random(const Space& space, const StrategyOptions& options);
+std::unique_ptr<Strategy> make_evolution(const Space& space, const Scorer& scorer,
+                                         const StrategyOptions& options);
+std::unique_ptr<Strategy> make_random(const Space& space, const Scorer& scorer,
+                                      const StrategyOptions& options);
 
 }  // namespace tenon::search

@@ -17,10 +17,10 @@ constexpr StrategyRow kStrategies[] = {
 std::span<const StrategyRow> strategies() { return kStrategies; }
 
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const Space& space,
-                                        const StrategyOptions& options) {
+                                        const Scorer& scorer, const StrategyOptions& options) {
   std::string known;
   for (const StrategyRow& r : kStrategies) {
-    if (r.name == name) return r.make(space, options);
+    if (r.name == name) return r.make(space, scorer, options);
     known += (known.empty() ? "" : ", ") + std::string(r.name);
   }
   throw UserError("there is no strategy '" + name + "'", "there are: " + known);

@@ -19,12 +19,18 @@ struct Tried {
   double seconds = 0;  // infinity for a failure
 };
 
+// Who says what a candidate of the task is worth. The model may learn between proposals.
+struct Scorer {
+  task::Task task;
+  const cost::CostModel& model;
+};
+
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // Up to n candidates that were never proposed before; empty: the space is exhausted. The same seed, history and model
-  // give the same answer whatever the number of threads.
-  virtual std::vector<Candidate> propose(size_t n, const cost::CostModel& model, Rng& rng) = 0;
+  // Up to n candidates that were never proposed before; empty: the space is exhausted. The same
+  // seed, history and model give the same answer whatever the number of threads.
+  virtual std::vector<Candidate> propose(size_t n, Rng& rng) = 0;
   virtual void tell(std::span<const Tried> measured) = 0;
   // How many candidates to look at, from now on; a hint.
   virtual void set_population(size_t) {}
@@ -43,10 +49,12 @@ struct StrategyOptions {
 struct StrategyRow {
   std::string_view name;
   std::string_view what;
-  std::unique_ptr<Strategy> (*make)(const Space& space, const StrategyOptions& options);
+  std::unique_ptr<Strategy> (*make)(const Space& space, const Scorer& scorer,
+                                    const StrategyOptions& options);
 };
 std::span<const StrategyRow> strategies();
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const Space& space,
+                                        const Scorer& scorer,
                                         const StrategyOptions& options);  // throws UserError
 
 }  // namespace tenon::search

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/file.h"
 #include "support/check.h"
 #include "support/private_folder.h"
 #include "tune/best_schedules.h"
@@ -307,6 +308,7 @@ struct Session::Impl {
 
   void begin() {
     start = watch.now();
+    if (options.tuner.model == nullptr) options.tuner.model = make_run_model(options.tuner);
     claim = db.claim_runs(options.command, model_names());
     if (const auto cut_off = db.unfinished(options.command, model_names())) {
       run = cut_off->id;
@@ -522,6 +524,11 @@ struct Session::Impl {
     return trials > 0 && tuner->measured() + spent_elsewhere() >= trials ? "trials" : "exhausted";
   }
 
+  void save_model() const {
+    if (options.save_cost_model.empty()) return;
+    files::write_file(options.save_cost_model, options.tuner.model->model().save());
+  }
+
   Summary finish(const std::string& reason, const std::function<bool()>& stop) {
     Summary s;
     s.run = run;
@@ -543,6 +550,7 @@ struct Session::Impl {
     s.spent_s = spent();
     tell(end_event(s));
     if (s.reason != "interrupted") db.end_run(run);
+    save_model();
     return s;
   }
 };

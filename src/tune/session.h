@@ -35,12 +35,13 @@ struct SessionOptions {
   compile::Options compile;  // target, fuse, threads, and schedules to begin with
   artifact::Outputs outputs;
   TunerOptions tuner;
-  PairOptions pairs;        // searched only where all tasks are tuned
-  LayoutOptions layouts;    // likewise
-  double budget_s = 0;      // 0: until trials or tasks run out
-  std::string tasks = "*";  // glob over labels and keys: others keep their defaults
-  std::string command;      // what makes two runs the same: model hashes and options
-  int threads = 1;          // that artifacts will run with
+  PairOptions pairs;            // searched only where all tasks are tuned
+  LayoutOptions layouts;        // likewise
+  double budget_s = 0;          // 0: until trials or tasks run out
+  std::string tasks = "*";      // glob over labels and keys: others keep their defaults
+  std::string save_cost_model;  // a file for what the model learned; empty: none
+  std::string command;          // what makes two runs the same: model hashes and options
+  int threads = 1;              // that artifacts will run with
 };
 
 struct ModelSummary {

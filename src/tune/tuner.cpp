@@ -9,9 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "cost/features.h"
-#include "files/file.h"
-#include "search/space.h"
+#include "search/scoring.h"
 #include "support/check.h"
 #include "task/serve.h"
 #include "te/text.h"
@@ -28,11 +26,6 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kFinalists = 3;        // beside the default
 constexpr int kRankedAmong = 5;         // k of the ranking quality, at most
 constexpr int64_t kMostUndecided = 32;  // one after the other
-
-int threads_of(const TunerOptions& o) {
-  return o.threads > 0 ? o.threads
-                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
 
 double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNever; }
 
@@ -52,6 +45,11 @@ struct Entry {
 
 }  // namespace
 
+int threads_of(const TunerOptions& o) {
+  return o.threads > 0 ? o.threads
+                       : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 struct TaskTuner::Impl {
   TunerOptions options;
   measure::Measurer& measurer;
@@ -60,12 +58,11 @@ struct TaskTuner::Impl {
   Tell tell;
   Stopwatch watch;
   Rng rng;
-  std::unique_ptr<cost::CostModel> model;
+  std::shared_ptr<RunModel> model;
   std::vector<ModelSpec> models;
   TaskScheduler scheduler;
   std::vector<Entry> entries;
   std::vector<TaskResult> results;
-  std::vector<cost::Sample> samples;
   std::map<std::pair<std::string, std::string>, Reason> reasons;  // by outcome and error
   struct Refused {
     int64_t count = 0;
@@ -98,15 +95,16 @@ struct TaskTuner::Impl {
         tell(std::move(t)),
         watch(o.clock ? o.clock : machine_clock()),
         rng(o.seed),
-        model(cost::make_model(o.cost_model, o.seed, threads_of(o))),
+        model(o.model != nullptr ? o.model : make_run_model(o)),
         models(std::move(specs)),
         scheduler(make_scheduler(tasks, models, o.scheduler)) {
-    if (!options.cost_model_file.empty()) model->load(files::read_file(options.cost_model_file));
     options.search.threads = threads_of(options);
     for (TaskToTune& task : tasks) add(std::move(task));
-    watch.time("train", [&] { model->update(samples); });
+    watch.time("train", [&] { model->train(); });
     // To draw again what was drawn before would be a waste.
-    rng = Rng(options.seed + static_cast<uint64_t>(samples.size()));
+    int64_t recorded = 0;
+    for (const TaskResult& done : results) recorded += done.measured;
+    rng = Rng(options.seed + static_cast<uint64_t>(recorded));
     for (size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].strategy == nullptr) scheduler.kill(static_cast<int>(i));
     }
@@ -118,7 +116,8 @@ struct TaskTuner::Impl {
     e.space = options.make_space ? options.make_space(task.task)
                                  : search::make_space(options.space, task.task);
     if (e.space != nullptr) {
-      e.strategy = search::make_strategy(options.strategy, *e.space, options.search);
+      e.strategy = search::make_strategy(options.strategy, *e.space, {task.task, model->model()},
+                                         options.search);
     }
     e.given = std::move(task);
     if (db != nullptr) {
@@ -177,9 +176,7 @@ struct TaskTuner::Impl {
       if (!l) continue;
       e.history.add(m);
       if (!l->candidate || e.space == nullptr) continue;
-      auto features = cost::extract(l->candidate->state);
-      if (features && m.outcome != Outcome::kUndecided)
-        samples.push_back({std::move(features.value()), m.task, seconds_of(m)});
+      if (m.outcome != Outcome::kUndecided) model->add(e.given.task, *l->candidate, seconds_of(m));
       tried.push_back({*std::move(l->candidate), seconds_of(m)});
     }
     if (e.strategy != nullptr) e.strategy->tell(tried);
@@ -295,16 +292,16 @@ struct TaskTuner::Impl {
   // How the model ranked what was then measured.
   cost::RankingQuality ranking(const Entry& e, const std::vector<search::Candidate>& proposed,
                                const std::vector<Measurement>& round) const {
-    std::vector<cost::Features> features;
+    std::vector<cost::Row> rows;
     std::vector<cost::Sample> truth;
     for (size_t i = 0; i < round.size(); ++i) {
-      auto f = cost::extract(proposed[i].state);
-      if (!f) continue;
-      features.push_back(std::move(f.value()));
+      auto row = model->model().encode(search::subject_of(e.given.task, proposed[i]));
+      if (!row) continue;
+      rows.push_back(std::move(row.value()));
       truth.push_back({{}, e.given.task.key, seconds_of(round[i])});
     }
     const int k = std::max(1, std::min(kRankedAmong, static_cast<int>(truth.size()) / 4));
-    return cost::ranking_quality(model->predict(features), truth, k);
+    return cost::ranking_quality(model->model().score(rows), truth, k);
   }
 
   double spent_on(const std::string& part, const std::map<std::string, double>& before) const {
@@ -331,7 +328,7 @@ struct TaskTuner::Impl {
         options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
     e.strategy->set_population(std::min(e.population, options.search.population));
     std::vector<search::Candidate> proposed =
-        watch.time("search", [&] { return e.strategy->propose(n, *model, own); });
+        watch.time("search", [&] { return e.strategy->propose(n, own); });
     if (proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
       return;
@@ -343,12 +340,12 @@ struct TaskTuner::Impl {
     for (const search::Candidate& c : proposed) traces.push_back(c.trace);
     std::vector<Measurement> got = measure(e, traces, stop);
     verify(e, got);
-    const bool trained = model->trained();
+    const bool trained = model->model().trained();
     const cost::RankingQuality quality =
         trained ? ranking(e, proposed, got) : cost::RankingQuality{};
     keep(e, got, proposed);
     std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
-    watch.time("train", [&] { model->update(samples); });
+    watch.time("train", [&] { model->train(); });
     adapt_population(e, before);
     scheduler.report(static_cast<int>(i), best_or_never(e));
     tell(round_event({.round = ++rounds,

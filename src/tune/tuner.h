@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "cost/model.h"
 #include "db/db.h"
 #include "measure/measure.h"
 #include "search/strategy.h"
 #include "task/task.h"
+#include "tune/run_model.h"
 #include "tune/scheduler.h"
 #include "tune/stopwatch.h"
 
@@ -42,7 +42,8 @@ struct TunerOptions {
   std::string space = "joint";
   std::string strategy = "evolution";
   std::string cost_model = "xgb";
-  std::string cost_model_file;  // trained before; empty: from scratch
+  std::string cost_model_file;      // saved by an earlier run, instead of the row; empty: none
+  std::shared_ptr<RunModel> model;  // what the stages of a run share; null: one of these options
   Verify verify = Verify::kBest;
   // Programs whose rounding errors may grow by more (schedule::State::error_factor) are left alone.
   double most_error_factor = 1e9;
@@ -55,6 +56,8 @@ struct TunerOptions {
   // Instead of the row named above: for what is no row, such as recorded data.
   std::function<std::unique_ptr<search::Space>(const task::Task&)> make_space;
 };
+
+int threads_of(const TunerOptions& options);
 
 struct TaskResult {
   double start_s = 0;    // median of the default; 0: it was not measured, infinity: it failed

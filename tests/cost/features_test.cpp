@@ -25,7 +25,7 @@ size_t column(const std::string& name) {
 }
 
 struct Table {
-  Features f;
+  Row f;
   explicit Table(const State& s) : f(*extract(s)) {}
   double raw(size_t row, const std::string& name) const {
     return f.values.at(row * kFeatures + column(name));

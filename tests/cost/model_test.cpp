@@ -5,8 +5,10 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "cost/ansor_loss.h"
+#include "cost/features.h"
 #include "cost/tilings.h"
 #include "support/parallel.h"
 
@@ -15,11 +17,22 @@ namespace {
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
 
-Features rows_of(size_t rows, float v) { return {std::vector<float>(rows * kFeatures, v)}; }
+Row row_of(size_t rows, float v) {
+  return {std::vector<float>(rows * kFeatures, v), kFeatures, {}};
+}
 
-std::vector<Features> features_of(std::span<const Sample> samples) {
-  std::vector<Features> out;
-  for (const Sample& s : samples) out.push_back(s.features);
+std::vector<Row> rows_of(std::span<const Sample> samples) {
+  std::vector<Row> out;
+  for (const Sample& s : samples) out.push_back(s.row);
+  return out;
+}
+
+std::vector<Row> different_rows(std::span<const Sample> samples) {
+  std::vector<Row> out;
+  std::set<std::vector<float>> seen;
+  for (const Sample& s : samples) {
+    if (seen.insert(s.row.values).second) out.push_back(s.row);
+  }
   return out;
 }
 
@@ -58,19 +71,26 @@ TEST(Models, AreFoundByName) {
 
 // ---- what every model promises ---------------------------------------------------------------
 
+std::vector<std::string> names() {
+  std::vector<std::string> out;
+  for (const ModelRow& r : models()) out.emplace_back(r.name);
+  return out;
+}
+
 class EveryModel : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
   const auto a = make_model(GetParam(), 7, 1), b = make_model(GetParam(), 7, 2),
              c = make_model(GetParam(), 8, 1);
-  std::vector<Features> candidates;
-  for (int i = 0; i < 2000; ++i)
-    candidates.push_back(rows_of(1 + static_cast<size_t>(i % 3), static_cast<float>(i)));
+  Rng rng(2);
+  const auto candidates = different_rows(made_up_samples(*a, {}, "t", 1500, rng));
+  const auto n = static_cast<double>(candidates.size());
+  ASSERT_GT(n, 1000);
   EXPECT_FALSE(a->trained());
-  const auto first = a->predict(candidates);
-  EXPECT_EQ(first, a->predict(candidates));
-  EXPECT_EQ(first, b->predict(candidates));
-  EXPECT_NE(first, c->predict(candidates));
+  const auto first = a->score(candidates);
+  EXPECT_EQ(first, a->score(candidates));
+  EXPECT_EQ(first, b->score(candidates));
+  EXPECT_NE(first, c->score(candidates));
   double sum = 0;
   int below = 0;
   for (const float v : first) {
@@ -78,53 +98,76 @@ TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
     sum += v;
     below += v < 0.25F;
   }
-  EXPECT_NEAR(sum / 2000, 0.5, 0.03);
-  EXPECT_NEAR(below, 500, 80);
-  const std::vector<Sample> few = {{rows_of(1, 1), "t", 1.0}, {rows_of(2, 2), "t", 2.0}};
-  a->update(few);
-  EXPECT_NE(first, a->predict(candidates));
-  EXPECT_TRUE(a->predict({}).empty());
+  EXPECT_NEAR(sum / n, 0.5, 0.03);
+  EXPECT_NEAR(below / n, 0.25, 0.04);
+  a->learn(made_up_samples(*a, {}, "t", 2, rng), Role::kThisRun);
+  EXPECT_NE(first, a->score(candidates));
+  EXPECT_TRUE(a->score({}).empty());
 }
 
 TEST_P(EveryModel, IsSavedAndLoaded) {
   Rng rng(3);
-  const auto samples = made_up_samples({24, 32, 16}, "t", 80, rng);
   const auto m = make_model(GetParam(), 1, 1);
-  m->update(samples);
+  const auto samples = made_up_samples(*m, {24, 32, 16}, "t", 80, rng);
+  m->learn(samples, Role::kThisRun);
   const auto other = make_model(GetParam(), 1, 1);
-  other->update(std::span(samples).first(0));
   const std::string bytes = m->save();
   other->load(bytes);
   EXPECT_EQ(m->trained(), other->trained());
-  EXPECT_EQ(bytes, other->trained() ? m->save() : other->save());
+  EXPECT_EQ(bytes, other->save());
   if (m->trained()) {
-    EXPECT_EQ(m->predict(features_of(samples)), other->predict(features_of(samples)));
+    EXPECT_EQ(m->score(rows_of(samples)), other->score(rows_of(samples)));
   }
+  EXPECT_EQ(load_model(bytes, 1, 1)->name(), GetParam());
+}
+
+// With what its maker knows of a program or from the trace alone, on any thread.
+TEST_P(EveryModel, SeesTheSameOfAProgramWhoeverShowsIt) {
+  Rng rng(4);
+  const task::Task t = task_of({});
+  const schedule::Trace trace = random_tiling(t, {}, rng);
+  const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+  const auto bounds = schedule::infer_bounds(*state);
+  const auto m = make_model(GetParam(), 1, 1);
+  const Row all = *m->encode({t, trace, &*state, &*bounds});
+  EXPECT_GT(all.rows(), 0U);
+  std::vector<std::vector<float>> seen(8);
+  for_each_parallel(seen.size(), 4, [&](size_t i) {
+    seen[i] = m->encode({t, trace, i % 2 == 0 ? nullptr : &*state})->values;
+  });
+  for (const auto& values : seen) EXPECT_EQ(values, all.values);
 }
 
 TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
   Rng rng(3);
-  const auto samples = made_up_samples({24, 32, 16}, "t", 80, rng);
   const auto m = make_model(GetParam(), 1, 1);
-  m->update(samples);
-  const auto before = m->predict(features_of(samples));
+  const auto samples = made_up_samples(*m, {24, 32, 16}, "t", 80, rng);
+  m->learn(samples, Role::kThisRun);
+  const auto before = m->score(rows_of(samples));
   const std::string bytes = m->save();
   const size_t end = bytes.find('\n');
-  std::string other_hash = bytes;
-  other_hash[end - 1] = other_hash[end - 1] == '0' ? '1' : '0';
-  const std::string other_kind =
-      GetParam() == "xgb" ? make_model("random", 1, 1)->save() : make_model("xgb", 1, 1)->save();
+  std::string older = bytes;
+  older[older.find('2')] = '1';
+  const std::string other_kind = make_model(GetParam() == "xgb" ? "random" : "xgb", 1, 1)->save();
   for (const std::string& bad :
-       {std::string(), std::string("hello\nworld"), other_hash, other_kind, bytes.substr(0, end)}) {
+       {std::string(), std::string("hello\nworld"), older, other_kind, bytes.substr(0, end)}) {
     EXPECT_THROW(m->load(bad), UserError) << bad.substr(0, 60);
   }
   if (m->trained()) {
     EXPECT_THROW(m->load(bytes.substr(0, bytes.size() / 2)), UserError);
   }
-  EXPECT_EQ(before, m->predict(features_of(samples)));
+  EXPECT_EQ(before, m->score(rows_of(samples)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::Values("xgb", "random"),
+TEST(Xgb, RefusesAModelOfOtherColumns) {
+  const auto m = make_model("xgb", 1, 1);
+  std::string bytes = m->save();
+  char& digit = bytes[bytes.size() - 2];  // of the hash
+  digit = digit == '0' ? '1' : '0';
+  EXPECT_THROW(m->load(bytes), UserError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EveryModel, testing::ValuesIn(names()),
                          [](const auto& row) { return row.param; });
 
 // ---- learning --------------------------------------------------------------------------------
@@ -135,9 +178,9 @@ TEST(Xgb, RanksHeldOutProgramsOfAMatmul) {
   const std::span<const Sample> train = std::span(all).first(500),
                                 held_out = std::span(all).subspan(500);
   const auto m = make_model("xgb", 1, 2);
-  m->update(train);
+  m->learn(train, Role::kThisRun);
   ASSERT_TRUE(m->trained());
-  const RankingQuality q = ranking_quality(m->predict(features_of(held_out)), held_out, 30);
+  const RankingQuality q = ranking_quality(m->score(rows_of(held_out)), held_out, 30);
   RecordProperty("pairwise_accuracy", std::to_string(q.pairwise_accuracy));
   EXPECT_GT(q.pairwise_accuracy, 0.85);
   EXPECT_GT(q.recall_at_k, 0.5);
@@ -153,39 +196,88 @@ TEST(Xgb, LearnsSeveralTasksAtOnceAndIgnoresFailures) {
     all.push_back(std::move(s));
   }
   const auto m = make_model("xgb", 1, 2);
-  m->update(all);
+  m->learn(all, Role::kThisRun);
   auto held_out = made_up_samples({}, "large", 150, rng);
   for (Sample& s : made_up_samples({24, 64, 256}, "small", 150, rng))
     held_out.push_back(std::move(s));
-  EXPECT_GT(ranking_quality(m->predict(features_of(held_out)), held_out, 30).pairwise_accuracy,
-            0.85);
+  EXPECT_GT(ranking_quality(m->score(rows_of(held_out)), held_out, 30).pairwise_accuracy, 0.85);
 }
 
 TEST(Xgb, WaitsForSamplesAndRetrainsWhenTheyGrewByAFifth) {
   Rng rng(5);
   const auto all = made_up_samples({24, 32, 16}, "t", 130, rng);
-  const auto asked = features_of(all);
+  const auto asked = rows_of(all);
   const auto m = make_model("xgb", 1, 1);
-  m->update(std::span(all).first(15));
+  const auto learn = [&](size_t from, size_t to) {
+    m->learn(std::span(all).subspan(from, to - from), Role::kThisRun);
+  };
+  learn(0, 15);
   EXPECT_FALSE(m->trained());
-  m->update(std::span(all).first(100));
+  learn(15, 100);
   EXPECT_TRUE(m->trained());
-  const auto first = m->predict(asked);
-  m->update(std::span(all).first(119));
-  EXPECT_EQ(first, m->predict(asked));
-  m->update(std::span(all).first(120));
-  EXPECT_NE(first, m->predict(asked));
+  const auto first = m->score(asked);
+  learn(100, 119);
+  EXPECT_EQ(first, m->score(asked));
+  learn(119, 120);
+  EXPECT_NE(first, m->score(asked));
+}
+
+// ---- history ---------------------------------------------------------------------------------
+
+double accuracy(const CostModel& m, std::span<const Sample> held_out) {
+  return ranking_quality(m.score(rows_of(held_out)), held_out, 30).pairwise_accuracy;
+}
+
+// Of two sizes: much of the one in the history, a little of the other in this run.
+class XgbHistory : public testing::Test {
+ protected:
+  Rng rng_{21};
+  std::vector<Sample> history_ = made_up_samples({}, "large", 400, rng_);
+  std::vector<Sample> fresh_ = made_up_samples({24, 64, 256}, "small", 24, rng_);
+  std::vector<Sample> large_ = made_up_samples({}, "large", 150, rng_);
+  std::vector<Sample> small_ = made_up_samples({24, 64, 256}, "small", 150, rng_);
+};
+
+TEST_F(XgbHistory, OfASavedModelStaysUnderWhatThisRunAdds) {
+  const auto before = make_model("xgb", 1, 1);
+  before->learn(history_, Role::kThisRun);
+  const auto m = load_model(before->save(), 2, 1);
+  EXPECT_EQ(m->score(rows_of(large_)), before->score(rows_of(large_)));
+  m->learn(fresh_, Role::kThisRun);
+  EXPECT_NE(m->score(rows_of(large_)), before->score(rows_of(large_)));
+  const auto alone = make_model("xgb", 2, 1);
+  alone->learn(fresh_, Role::kThisRun);
+  const double knew = accuracy(*before, large_), knows = accuracy(*m, large_);
+  EXPECT_GT(knows, knew - 0.1);
+  EXPECT_GT(knows, accuracy(*alone, large_) + 0.1) << knew << " before, " << knows << " now";
+  EXPECT_GT(accuracy(*m, small_), accuracy(*alone, small_) + 0.1);
+}
+
+TEST_F(XgbHistory, OfSamplesIsTheSameAsASavedModel) {
+  const auto before = make_model("xgb", 1, 1);
+  before->learn(history_, Role::kThisRun);
+  const auto loaded = load_model(before->save(), 1, 1), told = make_model("xgb", 1, 1);
+  told->learn(history_, Role::kHistory);
+  EXPECT_TRUE(told->trained());
+  loaded->learn(fresh_, Role::kThisRun);
+  told->learn(fresh_, Role::kThisRun);
+  EXPECT_EQ(loaded->score(rows_of(large_)), told->score(rows_of(large_)));
+  // Told later it comes to the same.
+  const auto late = make_model("xgb", 1, 1);
+  late->learn(fresh_, Role::kThisRun);
+  late->learn(history_, Role::kHistory);
+  EXPECT_EQ(late->score(rows_of(large_)), told->score(rows_of(large_)));
 }
 
 TEST(Xgb, IsTheSameForAnyNumberOfThreads) {
   Rng rng(6);
   const auto all = made_up_samples({}, "t", 1000, rng);
-  const auto asked = features_of(all);
+  const auto asked = rows_of(all);
   std::vector<std::vector<float>> predicted;
   for (const int threads : {1, 2, 3}) {
     const auto m = make_model("xgb", 9, threads);
-    m->update(all);
-    predicted.push_back(m->predict(asked));
+    m->learn(all, Role::kThisRun);
+    predicted.push_back(m->score(asked));
   }
   EXPECT_EQ(predicted[0], predicted[1]);
   EXPECT_EQ(predicted[0], predicted[2]);
@@ -194,12 +286,12 @@ TEST(Xgb, IsTheSameForAnyNumberOfThreads) {
 TEST(Xgb, AnswersSeveralThreadsAtOnce) {
   Rng rng(7);
   const auto all = made_up_samples({24, 32, 16}, "t", 100, rng);
-  const auto asked = features_of(all);
+  const auto asked = rows_of(all);
   const auto m = make_model("xgb", 1, 2);
-  m->update(all);
-  const auto alone = m->predict(asked);
+  m->learn(all, Role::kThisRun);
+  const auto alone = m->score(asked);
   std::vector<std::vector<float>> answers(4);
-  for_each_parallel(answers.size(), 4, [&](size_t i) { answers[i] = m->predict(asked); });
+  for_each_parallel(answers.size(), 4, [&](size_t i) { answers[i] = m->score(asked); });
   for (const auto& a : answers) EXPECT_EQ(a, alone);
 }
 
@@ -207,13 +299,13 @@ TEST(Xgb, StaysBoundedForProgramsOfManyRows) {
   Rng rng(8);
   std::vector<Sample> samples;
   for (int i = 0; i < 64; ++i) {
-    Sample s{rows_of(40, 0), "t", 1 + rng.unit()};
-    for (float& v : s.features.values) v = static_cast<float>(rng.between(0, 3));
+    Sample s{row_of(40, 0), "t", 1 + rng.unit()};
+    for (float& v : s.row.values) v = static_cast<float>(rng.between(0, 3));
     samples.push_back(std::move(s));
   }
   const auto m = make_model("xgb", 1, 1);
-  m->update(samples);
-  for (const float v : m->predict(features_of(samples))) EXPECT_TRUE(v > -0.5F && v < 2) << v;
+  m->learn(samples, Role::kThisRun);
+  for (const float v : m->score(rows_of(samples))) EXPECT_TRUE(v > -0.5F && v < 2) << v;
 }
 
 // ---- ranking quality -------------------------------------------------------------------------

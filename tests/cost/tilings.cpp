@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/features.h"
 #include "schedule/trace.h"
 #include "te/text.h"
 
@@ -28,15 +29,18 @@ size_t column(const std::string& name) {
 
 }  // namespace
 
-schedule::State random_tiling(const Product& p, Rng& rng) {
+task::Task task_of(const Product& p) {
   const std::string te = fmt::format(
       "input A: f32[{0}, {2}]\ninput B: f32[{2}, {1}]\nC[i: {0}, j: {1}] = sum(k: {2}) A[i, k] * "
       "B[k, j]\n"
       "D[i: {0}, j: {1}] = max(C[i, j], 0.0)\noutput D\n",
       p.rows, p.columns, p.depth);
-  const schedule::State start(
-      std::make_shared<const te::ComputeDag>(te::parse(te)),
+  return task::make_task(
+      std::make_shared<const te::ComputeDag>(te::parse(te)), {},
       std::make_shared<const target::Target>(target::parse_target("x86-64-v3 cores=2")));
+}
+
+schedule::Trace random_tiling(const task::Task& t, const Product& p, Rng& rng) {
   const int64_t i1 = random_divisor(p.rows, 64, rng), i2 = random_divisor(i1, 16, rng);
   const int64_t j1 = random_divisor(p.columns, 128, rng), j2 = random_divisor(j1, 32, rng);
   const int64_t k1 = random_divisor(p.depth, 64, rng);
@@ -52,10 +56,10 @@ schedule::State random_tiling(const Product& p, Rng& rng) {
   const int64_t unroll[] = {0, 16, 64, 512};
   if (const int64_t u = unroll[rng.between(0, 3)]; u > 0)
     trace += fmt::format("pragma_unroll C {}\n", u);
-  return *schedule::replay(start, schedule::parse_trace(trace, start));
+  return schedule::parse_trace(trace, schedule::State(t.dag, t.target));
 }
 
-double made_up_seconds(const Features& f) {
+double made_up_seconds(const Row& f) {
   double seconds = 1e-6;
   for (size_t row = 0; row < f.rows(); ++row) {
     const auto value = [&](const std::string& name) {
@@ -77,15 +81,22 @@ double made_up_seconds(const Features& f) {
   return seconds;
 }
 
-std::vector<Sample> made_up_samples(const Product& p, const std::string& task, size_t n, Rng& rng) {
+std::vector<Sample> made_up_samples(const CostModel& model, const Product& p,
+                                    const std::string& task, size_t n, Rng& rng) {
+  const task::Task t = task_of(p);
   std::vector<Sample> out;
   while (out.size() < n) {
-    auto f = extract(random_tiling(p, rng));
-    if (!f) continue;
-    const double seconds = made_up_seconds(*f);
-    out.push_back({std::move(f.value()), task, seconds});
+    const schedule::Trace trace = random_tiling(t, p, rng);
+    const auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+    const auto features = extract(*state);
+    auto row = model.encode({t, trace, &*state});
+    if (features && row) out.push_back({std::move(row.value()), task, made_up_seconds(*features)});
   }
   return out;
+}
+
+std::vector<Sample> made_up_samples(const Product& p, const std::string& task, size_t n, Rng& rng) {
+  return made_up_samples(*make_model("xgb", 1, 1), p, task, n, rng);
 }
 
 }  // namespace tenon::cost

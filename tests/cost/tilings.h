@@ -14,11 +14,17 @@ namespace tenon::cost {
 struct Product {
   int64_t rows = 192, columns = 256, depth = 128;
 };
-schedule::State random_tiling(const Product& p, Rng& rng);
+task::Task task_of(const Product& p);
+schedule::Trace random_tiling(const task::Task& t, const Product& p, Rng& rng);
 
-// Seconds by a simple formula over the features: arithmetic divided by lanes and threads, lines fetched, loop overhead.
-double made_up_seconds(const Features& f);
+// Seconds by a simple formula over the features: arithmetic divided by lanes and threads, lines
+// fetched, loop overhead.
+double made_up_seconds(const Row& f);
 
+// As the model sees them.
+std::vector<Sample> made_up_samples(const CostModel& model, const Product& p,
+                                    const std::string& task, size_t n, Rng& rng);
+// As xgb sees them.
 std::vector<Sample> made_up_samples(const Product& p, const std::string& task, size_t n, Rng& rng);
 
 }  // namespace tenon::cost

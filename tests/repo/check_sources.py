@@ -4,13 +4,14 @@
 - A module includes, and links in CMake, only what layers.txt allows; the table has no cycle.
 - LLVM's headers are included in src/backend/llvm only.
 - No source file has more than 1000 lines (.def tables are exempt); each begins with its licence.
-- Each .cpp and .c file stands in the file list of its CMakeLists.txt; a primitive of the schedule is a row of
-  primitives.def instead, of which CMake makes the list and GENERATED.
+- Each .cpp and .c file stands in the file list of its CMakeLists.txt, or a pattern there (models/*.cpp) names it; a
+  primitive of the schedule is a row of primitives.def instead, of which CMake makes the list and GENERATED.
 - Each module has a README.md.
 - #include "..." names a file under src/, include/, tests/ or beside the includer.
 
 Prints one line per fault and exits 1 if there is any.
 """
+import fnmatch
 import pathlib
 import re
 import sys
@@ -91,8 +92,9 @@ def check_file_list(root, path, name):
     for folder in path.parents:
         lists = folder / "CMakeLists.txt"
         if lists.is_file():
-            words = re.findall(r"[\w./+-]+", COMMENT.sub("", lists.read_text()))
-            if path.relative_to(folder).as_posix() not in words:
+            words = re.findall(r"[\w./+*-]+", COMMENT.sub("", lists.read_text()))
+            listed = path.relative_to(folder).as_posix()
+            if not any(fnmatch.fnmatchcase(listed, word) for word in words):
                 yield f"{name}: not in {lists.relative_to(root).as_posix()}"
             return
         if folder == root:

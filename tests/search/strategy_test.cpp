@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "measure/measure.h"
+#include "search/scoring.h"
 #include "search/tasks.h"
 #include "support/sanitized.h"
 
@@ -36,30 +37,30 @@ Found search(const task::Task& t, const std::string& strategy_name, uint64_t see
   StrategyOptions options;
   options.population = effort.population;
   options.threads = threads;
-  const auto strategy = make_strategy(strategy_name, *space, options);
+  const auto strategy = make_strategy(strategy_name, *space, {t, *model}, options);
   measure::SimOptions sim;
   sim.noise = 0;
   const auto device = measure::sim_measurer(sim);
   Rng rng(seed);
   Found found;
-  std::vector<cost::Sample> samples;
   for (size_t r = 0; r < kRounds; ++r) {
-    const std::vector<Candidate> batch = strategy->propose(effort.trials, *model, rng);
+    const std::vector<Candidate> batch = strategy->propose(effort.trials, rng);
     std::vector<schedule::Trace> traces;
     for (const Candidate& c : batch) traces.push_back(c.trace);
     const auto measured = device->measure(t, traces, 0, [] { return false; });
     std::vector<Tried> tried;
+    std::vector<cost::Sample> samples;
     for (size_t i = 0; i < measured.size(); ++i) {
       const bool ok = measured[i].outcome == task::Outcome::kOk;
       const double s = ok ? measured[i].median_s : std::numeric_limits<double>::infinity();
       found.best_s = std::min(found.best_s, s);
       found.traces.push_back(measured[i].trace);
       tried.push_back({batch[i], s});
-      auto f = cost::extract(batch[i].state);
-      if (f) samples.push_back({std::move(f.value()), t.key, s});
+      auto row = model->encode(subject_of(t, batch[i]));
+      if (row) samples.push_back({std::move(row.value()), t.key, s});
     }
     strategy->tell(tried);
-    model->update(samples);
+    model->learn(samples, cost::Role::kThisRun);
   }
   return found;
 }

@@ -2,6 +2,8 @@
 // Whole runs on the pretend device: artifacts, resuming, the last word of the whole network.
 #include "tune/session_fixture.h"
 
+#include "files/file.h"
+
 namespace tenon::tune {
 namespace {
 
@@ -30,6 +32,29 @@ TEST_F(SessionTest, IsTheSameByteForByte) {
     if (i == 0) first = story();
   }
   EXPECT_EQ(first, story());
+}
+
+TEST_F(SessionTest, TheCostModelIsKeptForLaterRuns) {
+  const auto first_ranking = [this] {
+    for (const std::string& e : events_) {
+      const Json j = Json::parse(e);
+      if (j["event"] == "round") return j["ranking"];
+    }
+    return Json();
+  };
+  SessionOptions o = options(60);
+  o.save_cost_model = (folder_ / "cost.model").string();
+  run(o);
+  EXPECT_TRUE(first_ranking().is_null()) << "nothing was known";
+  const std::string saved = files::read_file(o.save_cost_model);
+  EXPECT_TRUE(cost::load_model(saved, 1, 1)->trained());
+  TearDown();
+  SetUp();
+  events_.clear();
+  o.tuner.cost_model_file = o.save_cost_model;
+  files::write_file(o.tuner.cost_model_file, saved);
+  run(o);
+  EXPECT_TRUE(first_ranking().is_object());
 }
 
 TEST_F(SessionTest, GoesOnWhereItWasInterrupted) {
@@ -129,6 +154,19 @@ TEST_F(LayoutSessionTest, TriesLayoutsFirst) {
 }
 
 // What a user gets who asks for nothing but a number of trials.
+TEST_F(LayoutSessionTest, TeachesTheModelOfTheLoops) {
+  run(options(300));
+  bool decided = false;
+  for (const std::string& e : events_) {
+    const Json j = Json::parse(e);
+    decided = decided || j["event"] == "layouts";
+    if (!decided || j["event"] != "round") continue;
+    EXPECT_TRUE(j["ranking"].is_object()) << "the model is trained before the first round";
+    return;
+  }
+  FAIL() << "no round after the layouts";
+}
+
 TEST_F(LayoutSessionTest, TwoHundredTrialsAreEnoughForLayouts) {
   SessionOptions o = options(200);
   o.layouts = {};

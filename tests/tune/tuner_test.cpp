@@ -331,5 +331,23 @@ TEST_F(TunerTest, FinalsNeverLeaveATaskSlowerThanItsDefault) {
   for (const Json& e : of_kind("finals")) EXPECT_LE(e.at("best_s"), e.at("default_s"));
 }
 
+// What one stage measured serves the next, and nothing counts twice.
+TEST_F(TunerTest, TunersOfARunShareOneModel) {
+  Device d;
+  TunerOptions o = small();
+  o.model = make_run_model(o);
+  all(*tuner(d, o, "run"));
+  ASSERT_TRUE(o.model->model().trained());
+  const std::string known = o.model->model().save();
+  tuner(d, o, "another");  // reads the records again
+  EXPECT_EQ(o.model->model().save(), known);
+  events_.clear();
+  TaskTuner other({product(31, 9, 24)}, {{{1}, 0, 0}}, o, d, nullptr, "run",
+                  [this](const std::string& e) { events_.push_back(e); });
+  all(other);
+  ASSERT_FALSE(of_kind("round").empty());
+  EXPECT_TRUE(of_kind("round")[0]["ranking"].is_object()) << "trained before its first round";
+}
+
 }  // namespace
 }  // namespace tenon::tune

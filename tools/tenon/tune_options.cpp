@@ -104,6 +104,10 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
                               fmt::join(row_names(cost::models()), ", ")))
       ->capture_default_str()
       ->type_name("NAME|FILE");
+  command
+      .add_option("--save-cost-model", o.save_cost_model,
+                  "Where to leave the trained model, for --cost-model of later runs")
+      ->type_name("FILE");
   command.add_option("--verify", o.verify, "What is compared with the reference")
       ->check(CLI::IsMember(words(kVerify)))
       ->capture_default_str();
@@ -330,6 +334,8 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.search.population = o.population > 0 ? o.population : t.search.population;
   t.scheduler.objective = find(kObjectives, o.objective);
   t.scheduler.early_stop = o.objective == "early-stop" ? o.early_stop : 0;
+  s.save_cost_model = o.save_cost_model;
+  if (!o.save_cost_model.empty()) PrivateFolder::beside(o.save_cost_model);  // or tell it now
   const auto models = row_names(cost::models());
   if (std::find(models.begin(), models.end(), o.cost_model) != models.end()) {
     t.cost_model = o.cost_model;

@@ -2,7 +2,7 @@
 // The baseline: knows nothing, however much is measured.
 #include <bit>
 
-#include "cost/models/rows.h"
+#include "cost/models/shared.h"
 #include "support/hash.h"
 #include "support/rng.h"
 
@@ -14,10 +14,19 @@ class RandomModel : public CostModel {
  public:
   explicit RandomModel(uint64_t seed) : seed_(seed) {}
   std::string_view name() const override { return "random"; }
-  void update(std::span<const Sample> samples) override { seen_ = samples.size(); }
-  std::vector<float> predict(std::span<const Features> candidates) const override {
+  // Tells programs apart, no more: sixteen bits of the trace's hash in each column.
+  Result<Row> encode(const Subject& subject) const override {
+    const uint64_t h = schedule::hash(subject.trace);
+    Row row{.values = {}, .width = 4, .parent = {}};
+    for (int bit = 0; bit < 64; bit += 16) {
+      row.values.push_back(static_cast<float>(h >> bit & 0xffff));
+    }
+    return row;
+  }
+  void learn(std::span<const Sample> samples, Role) override { seen_ += samples.size(); }
+  std::vector<float> score(std::span<const Row> rows) const override {
     std::vector<float> out;
-    for (const Features& f : candidates) out.push_back(random_score(seed_ + seen_, f));
+    for (const Row& r : rows) out.push_back(random_score(seed_ + seen_, r));
     return out;
   }
   bool trained() const override { return false; }
@@ -31,7 +40,7 @@ class RandomModel : public CostModel {
 
 }  // namespace
 
-float random_score(uint64_t seed, const Features& candidate) {
+float random_score(uint64_t seed, const Row& candidate) {
   Hasher h;
   h.add(seed);
   for (const float v : candidate.values) h.add(uint64_t{std::bit_cast<uint32_t>(v)});

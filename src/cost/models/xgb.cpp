@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradient-boosted trees by XGBoost, with Ansor's loss as a custom objective. Trained from scratch each time: labels
-// are relative to the best time of their task, and that moves. XGBoost's own threads are never used: ten thousand
-// samples take one thread about a second, several would mostly wait for each other at every node of a tree, and their
-// pool would survive neither a fork nor a thread sanitizer. Predictions are shared among threads here.
+// Gradient-boosted trees by XGBoost, with Ansor's loss as a custom objective. The trees of this run
+// stand on those of the history and are grown anew each time: labels are relative to the best time
+// of their task, and that moves. XGBoost's own threads are never used: ten thousand samples take
+// one thread about a second, several would mostly wait for each other at every node of a tree, and
+// their pool would survive neither a fork nor a thread sanitizer. Scoring is shared among threads
+// here.
 #include <fmt/format.h>
 #include <xgboost/c_api.h>
 
@@ -10,7 +12,8 @@
 #include <limits>
 
 #include "cost/ansor_loss.h"
-#include "cost/models/rows.h"
+#include "cost/features.h"
+#include "cost/models/shared.h"
 #include "support/check.h"
 #include "support/parallel.h"
 
@@ -18,8 +21,8 @@ namespace tenon::cost {
 
 namespace {
 
-constexpr size_t kEnough = 16;   // samples that ran; fewer give no model
-constexpr double kGrowth = 1.2;  // retrained when there are this many times the samples
+constexpr size_t kEnough = 16;   // programs that ran; fewer teach nothing
+constexpr double kGrowth = 1.2;  // trained anew when there are this many times the programs
 constexpr int kMaxRounds = 300;
 constexpr size_t kChunk = 64;      // candidates that one thread predicts at a time
 constexpr int kPatience = 20;      // rounds without a better fit
@@ -58,6 +61,23 @@ struct FreeMatrix {
 };
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 
+// Programs that ran: their vectors one after the other, as XGBoost takes them.
+struct Programs {
+  std::vector<float> values;
+  std::vector<size_t> rows;    // vectors of each
+  std::vector<Sample> timing;  // of each, without its row
+
+  // Failures weigh nothing in the loss and are left out.
+  void add(const Sample& s) {
+    if (!ran(s) || s.row.rows() == 0) return;
+    TENON_CHECK(s.row.width == kFeatures) << "a row of another model";
+    values.insert(values.end(), s.row.values.begin(), s.row.values.end());
+    rows.push_back(s.row.rows());
+    timing.push_back({{}, s.task, s.seconds});
+  }
+  bool enough() const { return rows.size() >= kEnough; }
+};
+
 class XgbModel : public CostModel {
  public:
   XgbModel(uint64_t seed, int threads) : seed_(seed), threads_(threads) {
@@ -67,86 +87,117 @@ class XgbModel : public CostModel {
   std::string_view name() const override { return "xgb"; }
   bool trained() const override { return booster_ != nullptr; }
 
-  void update(std::span<const Sample> samples) override {
-    seen_ = samples.size();
-    const double needed = kGrowth * static_cast<double>(trained_on_);
-    if (trained_on_ > 0 && static_cast<double>(samples.size()) < needed) return;
-    train(samples);
+  Result<Row> encode(const Subject& subject) const override {
+    if (subject.state != nullptr && subject.bounds != nullptr) {
+      return extract(*subject.state, *subject.bounds);
+    }
+    if (subject.state != nullptr) return extract(*subject.state);
+    const task::Task& t = subject.task;
+    const auto state = schedule::replay(schedule::State(t.dag, t.target), subject.trace);
+    if (!state) return state.illegal();
+    return extract(*state);
   }
 
-  std::vector<float> predict(std::span<const Features> candidates) const override {
-    std::vector<float> scores(candidates.size(), 0.0F);
+  void learn(std::span<const Sample> samples, Role role) override {
+    seen_ += samples.size();
+    if (role == Role::kHistory) return learn_history(samples);
+    for (const Sample& s : samples) run_.add(s);
+    const double needed = kGrowth * static_cast<double>(trained_on_);
+    if (trained_on_ > 0 && static_cast<double>(run_.rows.size()) < needed) return;
+    train_run();
+  }
+
+  std::vector<float> score(std::span<const Row> rows) const override {
+    std::vector<float> scores(rows.size(), 0.0F);
     if (!trained()) {
       for (size_t i = 0; i < scores.size(); ++i) {
-        scores[i] = random_score(seed_ + seen_, candidates[i]);
+        scores[i] = random_score(seed_ + seen_, rows[i]);
       }
       return scores;
     }
-    for_each_parallel((candidates.size() + kChunk - 1) / kChunk, threads_, [&](size_t c) {
-      const size_t first = c * kChunk, n = std::min(kChunk, candidates.size() - first);
-      predict_some(candidates.subspan(first, n), std::span(scores).subspan(first, n));
+    for_each_parallel((rows.size() + kChunk - 1) / kChunk, threads_, [&](size_t c) {
+      const size_t first = c * kChunk, n = std::min(kChunk, rows.size() - first);
+      predict_some(rows.subspan(first, n), std::span(scores).subspan(first, n));
     });
     return scores;
   }
 
   std::string save() const override {
-    if (!trained()) return saved(name(), "");
-    bst_ulong length = 0;
-    const char* bytes = nullptr;
-    check(XGBoosterSaveModelToBuffer(booster_.get(), R"({"format": "ubj"})", &length, &bytes));
-    return saved(name(), fmt::format("{}\n", trained_on_) + std::string(bytes, length));
+    const std::string trees = trained() ? trees_of(booster_.get()) : "";
+    return saved(name(), columns() + trees);
   }
 
   void load(const std::string& bytes) override {
     const std::string body = body_of_saved(name(), bytes);
-    if (body.empty()) {
-      booster_.reset();
-      trained_on_ = 0;
-      return;
+    if (!body.starts_with(columns())) {
+      throw UserError("the cost model was trained on other features than this version computes",
+                      "tune without it; a new one is trained from the records");
     }
-    const size_t end = body.find('\n');
-    Booster b = make_booster(nullptr);
-    int rounds = 0;
-    check(XGBoosterBoostedRounds(b.get(), &rounds));  // makes it take its parameters, one thread
-    if (end == std::string::npos ||
-        XGBoosterLoadModelFromBuffer(b.get(), body.data() + end + 1, body.size() - end - 1) != 0) {
-      throw UserError("the cost model is damaged: " + std::string(XGBGetLastError()));
-    }
+    std::string trees = body.substr(columns().size());
+    Booster b = trees.empty() ? nullptr : make_booster(nullptr, trees);
+    history_ = std::move(trees);
     adopt(std::move(b));
-    trained_on_ = 0;  // of another history: the first samples of this one decide anew
+    train_run();
   }
 
  private:
-  Booster make_booster(DMatrixHandle data) const {
+  // A saved model goes with the columns that it was trained on.
+  static std::string columns() { return fmt::format("columns {:016x}\n", feature_hash()); }
+
+  static std::string trees_of(BoosterHandle b) {
+    bst_ulong length = 0;
+    const char* bytes = nullptr;
+    check(XGBoosterSaveModelToBuffer(b, R"({"format": "ubj"})", &length, &bytes));
+    return std::string(bytes, length);
+  }
+
+  // With these trees to begin with; empty: none.
+  Booster make_booster(DMatrixHandle data, const std::string& trees) const {
     BoosterHandle handle = nullptr;
     check(XGBoosterCreate(&data, data == nullptr ? 0 : 1, &handle));
     Booster b(handle);
-    for (const Parameter& p : kParameters) check(XGBoosterSetParam(handle, p.name, p.value));
-    check(XGBoosterSetParam(handle, "seed", std::to_string(seed_ & 0x7fffffff).c_str()));
+    set_parameters(handle);
+    if (trees.empty()) return b;
+    int rounds = 0;
+    check(XGBoosterBoostedRounds(handle, &rounds));  // makes it take its parameters, one thread
+    if (XGBoosterLoadModelFromBuffer(handle, trees.data(), trees.size()) != 0) {
+      throw UserError("the cost model is damaged: " + std::string(XGBGetLastError()));
+    }
+    set_parameters(handle);  // saved trees do not know how they were grown
     return b;
   }
 
-  // Failures weigh nothing in the loss and are left out.
-  void train(std::span<const Sample> samples) {
-    const std::vector<float> labels = labels_of(samples);
-    Packs packs;
-    std::vector<float> values;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      if (labels[i] <= 0 || samples[i].features.rows() == 0) continue;
-      packs.rows.push_back(samples[i].features.rows());
-      packs.labels.push_back(labels[i]);
-      values.insert(values.end(), samples[i].features.values.begin(),
-                    samples[i].features.values.end());
-    }
-    if (packs.rows.size() < kEnough) return;
-    DMatrixHandle handle = nullptr;
-    check(XGDMatrixCreateFromMat_omp(values.data(), values.size() / kFeatures, kFeatures,
-                                     std::numeric_limits<float>::quiet_NaN(), &handle, 1));
-    const Matrix data(handle);
-    Booster b = make_booster(handle);
-    boost(b.get(), handle, packs);
+  void set_parameters(BoosterHandle b) const {
+    for (const Parameter& p : kParameters) check(XGBoosterSetParam(b, p.name, p.value));
+    check(XGBoosterSetParam(b, "seed", std::to_string(seed_ & 0x7fffffff).c_str()));
+  }
+
+  // More trees of the history; this run's are grown on top of them again.
+  void learn_history(std::span<const Sample> samples) {
+    Programs programs;
+    for (const Sample& s : samples) programs.add(s);
+    if (!programs.enough()) return;
+    Booster b = train(programs);
+    history_ = trees_of(b.get());
     adopt(std::move(b));
-    trained_on_ = samples.size();
+    train_run();
+  }
+
+  void train_run() {
+    if (!run_.enough()) return;
+    adopt(train(run_));
+    trained_on_ = run_.rows.size();
+  }
+
+  Booster train(const Programs& programs) const {
+    DMatrixHandle handle = nullptr;
+    check(XGDMatrixCreateFromMat_omp(programs.values.data(), programs.values.size() / kFeatures,
+                                     kFeatures, std::numeric_limits<float>::quiet_NaN(), &handle,
+                                     1));
+    const Matrix data(handle);
+    Booster b = make_booster(handle, history_);
+    boost(b.get(), handle, {programs.rows, labels_of(programs.timing)});
+    return b;
   }
 
   void boost(BoosterHandle b, DMatrixHandle data, const Packs& packs) const {
@@ -175,17 +226,17 @@ class XgbModel : public CostModel {
 
   // A booster configures itself in its first prediction; after that predicting changes nothing in it.
   void adopt(Booster b) {
-    std::vector<float> nothing(kFeatures), score(1);
-    predict_rows(b.get(), nothing, score);
+    std::vector<float> nothing(kFeatures), worth(1);
+    if (b != nullptr) predict_rows(b.get(), nothing, worth);
     booster_ = std::move(b);
   }
 
-  void predict_some(std::span<const Features> candidates, std::span<float> scores) const {
+  void predict_some(std::span<const Row> candidates, std::span<float> scores) const {
     std::vector<float> values;
     size_t n = 0;
-    for (const Features& f : candidates) n += f.values.size();
+    for (const Row& f : candidates) n += f.values.size();
     values.reserve(n);
-    for (const Features& f : candidates) {
+    for (const Row& f : candidates) {
       values.insert(values.end(), f.values.begin(), f.values.end());
     }
     if (values.empty()) return;
@@ -215,9 +266,11 @@ class XgbModel : public CostModel {
 
   uint64_t seed_;
   int threads_;
-  uint64_t seen_ = 0;      // samples at the last update
-  size_t trained_on_ = 0;  // samples at the last training
-  Booster booster_;        // null: not trained
+  uint64_t seen_ = 0;    // samples
+  std::string history_;  // trees
+  Programs run_;
+  size_t trained_on_ = 0;  // programs of this run at the last training
+  Booster booster_;        // of the history and of this run; null: not trained
 };
 
 }  // namespace

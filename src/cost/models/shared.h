@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What models share.
+#pragma once
+
+#include "cost/model.h"
+
+namespace tenon::cost {
+
+// Uniform in [0, 1), from what the model sees of a candidate: no generator whose state would depend
+// on who asks first.
+float random_score(uint64_t seed, const Row& candidate);
+
+// A saved model is a line "tenon cost model 2 NAME" and then what the model writes.
+std::string saved(std::string_view model, const std::string& body);
+// Returns the rest; throws UserError if the line is not the model's.
+std::string body_of_saved(std::string_view model, const std::string& bytes);
+
+}  // namespace tenon::cost

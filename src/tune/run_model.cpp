@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/run_model.h"
+
+#include "files/file.h"
+#include "search/scoring.h"
+#include "tune/tuner.h"
+
+namespace tenon::tune {
+
+void RunModel::add(const task::Task& t, const search::Candidate& c, double seconds) {
+  if (!told_.emplace(t.key, c.hash).second) return;
+  auto row = model_->encode(search::subject_of(t, c));
+  if (row) added_.push_back({std::move(row.value()), t.key, seconds});
+}
+
+void RunModel::train() {
+  model_->learn(added_, cost::Role::kThisRun);
+  added_.clear();
+}
+
+std::shared_ptr<RunModel> make_run_model(const TunerOptions& o) {
+  const int threads = threads_of(o);
+  return std::make_shared<RunModel>(
+      o.cost_model_file.empty()
+          ? cost::make_model(o.cost_model, o.seed, threads)
+          : cost::load_model(files::read_file(o.cost_model_file), o.seed, threads));
+}
+
+}  // namespace tenon::tune

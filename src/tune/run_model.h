@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cost model of a run: one for all tasks and all stages, so that what a layout or a pair taught
+// serves the loops. It remembers what it was told, because every tuner reads the records of its
+// tasks anew.
+//
+//   RunModel model(cost::make_model("xgb", seed, threads));
+//   model.add(task, candidate, seconds);   // as often as one likes
+//   model.train();                         // once per round
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cost/model.h"
+#include "search/space.h"
+
+namespace tenon::tune {
+
+class RunModel {
+ public:
+  explicit RunModel(std::unique_ptr<cost::CostModel> model) : model_(std::move(model)) {}
+
+  const cost::CostModel& model() const { return *model_; }
+  // What came of a program, infinity if it failed. The first time counts.
+  void add(const task::Task& t, const search::Candidate& c, double seconds);
+  // Lets the model learn what was added.
+  void train();
+
+ private:
+  std::unique_ptr<cost::CostModel> model_;
+  std::set<std::pair<std::string, uint64_t>> told_;  // key of the task, hash of the trace
+  std::vector<cost::Sample> added_;
+};
+
+struct TunerOptions;
+// The model that the options name, or the saved one. Throws UserError.
+std::shared_ptr<RunModel> make_run_model(const TunerOptions& options);
+
+}  // namespace tenon::tune
