@@ -29,14 +29,14 @@ void Builder::start_from(const schedule::State& state, const schedule::Trace& tr
 
 // ---- decisions ---------------------------------------------------------------------------------
 
-Value Builder::ask(HoleId id, std::string_view name, Domain domain, int64_t rule) {
+Value Builder::ask(HoleId id, std::string_view name, Domain domain, int64_t rule, Weights weights) {
   if (domain.empty()) {
     refuse(Illegal{.code = IllegalCode::kBadFactor, .stage = id.stage, .value = rule});
     return rule;
   }
   if (domain.size() == 1) return domain.at(0);
   const int64_t by_rule = domain.nearest(rule);
-  const Hole hole{id, name, std::move(domain), by_rule};
+  const Hole hole{id, name, std::move(domain), by_rule, weights};
   const int64_t value = decider_.decide(hole);
   TENON_CHECK(hole.domain.contains(value)) << name << " = " << value << " is not in its domain";
   choices_.push_back({id, value});
@@ -67,6 +67,12 @@ bool Builder::add(schedule::Step step) {
   schedule::apply(step, state_);
   trace_.push_back(std::move(step));
   return true;
+}
+
+void Builder::add_checked(schedule::Step step) {
+  if (refused_) return;
+  schedule::apply(step, state_);
+  trace_.push_back(std::move(step));
 }
 
 void Builder::note(const std::vector<Value>& values, size_t before) {

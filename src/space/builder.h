@@ -12,8 +12,10 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "schedule/bounds.h"
@@ -56,7 +58,8 @@ class Builder {
 
   // ---- decisions ----
   // A domain of one value is not asked about; an empty one refuses the program.
-  Value ask(HoleId id, std::string_view name, Domain domain, int64_t rule);
+  Value ask(HoleId id, std::string_view name, Domain domain, int64_t rule,
+            Weights weights = nullptr);
   void refuse(Illegal why);
   bool refused() const { return refused_.has_value(); }
   const std::optional<Illegal>& why() const { return refused_; }
@@ -104,6 +107,8 @@ class Builder {
   bool add(schedule::Step step);
   // The same without refusing the program: what is refused is left out.
   bool try_add(schedule::Step step);
+  // A step that is known to be legal.
+  void add_checked(schedule::Step step);
 
   // ---- what there is by now ----
   const schedule::State& state() const { return state_; }
@@ -122,8 +127,7 @@ class Builder {
   // How many steps there were when each choice was made: it can have changed later ones only.
   const std::vector<size_t>& asked_at() const { return asked_at_; }
 
-  // For skeletons that know better: they may look at bounds that they inferred anyway, and take back what they tried.
-  schedule::State& edit_state() { return state_; }
+  // For skeletons that try steps, and for those that infer bounds anyway.
   struct Mark {
     schedule::State state;
     size_t steps;
@@ -131,6 +135,10 @@ class Builder {
   Mark mark() const { return {state_, trace_.size()}; }
   void back_to(const Mark& m);
   void set_bounds(schedule::Bounds b) { bounds_ = std::move(b); }
+  // Where layouts of edges are decisions: what was decided. The program has to keep them.
+  using Edges = std::map<std::string, layout::Layout>;
+  void set_edges(Edges e) { edges_ = std::move(e); }
+  const std::optional<Edges>& edges() const { return edges_; }
 
   schedule::Trace take_trace() { return std::move(trace_); }
   schedule::State take_state() { return std::move(state_); }
@@ -158,6 +166,7 @@ class Builder {
   std::vector<Place> places_;
   std::optional<Illegal> refused_;
   std::optional<schedule::Bounds> bounds_;
+  std::optional<Edges> edges_;
 };
 
 }  // namespace tenon::space

@@ -3,10 +3,19 @@
 
 namespace tenon::space {
 
+int64_t Blindly::decide(const Hole& hole) {
+  constexpr int64_t kSmall = 8;
+  if (hole.weights) return hole.domain.draw(rng_, hole.weights(hole.domain));
+  if (rng_.chance(0.5)) return hole.rule;
+  const int64_t any = hole.domain.draw(rng_);
+  if (any <= kSmall || rng_.chance(0.5)) return any;
+  return hole.domain.nearest(rng_.between(1, kSmall));
+}
+
 int64_t Prefix::decide(const Hole& hole) {
   if (open_ || !fits_) return hole.rule;
   if (next_ == choices_.size()) {
-    open_ = hole;
+    open_ = Hole{hole.id, hole.name, hole.domain, hole.rule, nullptr};
     return hole.rule;
   }
   const Choice& c = choices_[next_];

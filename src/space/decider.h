@@ -14,14 +14,19 @@
 
 #include "space/choice.h"
 #include "space/domain.h"
+#include "support/function_ref.h"
 
 namespace tenon::space {
+
+// How likely a blind draw takes each value of a domain; asked for where somebody draws.
+using Weights = FunctionRef<std::vector<double>(const Domain&)>;
 
 struct Hole {
   HoleId id;
   std::string_view name;  // for people: "kb"; of static storage
   Domain domain;          // two values or more: what has one is no decision
   int64_t rule = 0;       // what the skeleton takes by its own rule; in the domain
+  Weights weights;        // empty: as Blindly has it; not to be kept
 };
 
 class Decider {
@@ -35,10 +40,12 @@ class ByRule : public Decider {
   int64_t decide(const Hole& hole) override { return hole.rule; }
 };
 
+// By the weights of the hole. Where it has none, half of the draws take what the rule says, the others any value, small
+// ones as often as large ones.
 class Blindly : public Decider {
  public:
   explicit Blindly(Rng& rng) : rng_(rng) {}
-  int64_t decide(const Hole& hole) override { return hole.domain.draw(rng_); }
+  int64_t decide(const Hole& hole) override;
 
  private:
   Rng& rng_;
@@ -49,7 +56,7 @@ class Prefix : public Decider {
   explicit Prefix(std::span<const Choice> choices) : choices_(choices) {}
   int64_t decide(const Hole& hole) override;
   // The first hole after the choices; nothing if the program has no more.
-  const std::optional<Hole>& open() const { return open_; }
+  const std::optional<Hole>& open() const { return open_; }  // without weights
   // All choices were holes of the program, in this order, with legal values.
   bool fits() const { return fits_ && next_ == choices_.size(); }
 

@@ -15,7 +15,7 @@ Domain Domain::range(int64_t low, int64_t high) {
 Domain Domain::of(std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
   Domain d;
-  d.values_ = std::move(values);
+  d.values_ = std::make_shared<const std::vector<int64_t>>(std::move(values));
   return d;
 }
 
@@ -27,31 +27,25 @@ Domain Domain::divisors(int64_t n, int64_t most) {
   return of(std::move(out));
 }
 
-Domain Domain::weighted(std::vector<double> weights) && {
-  TENON_CHECK(weights.size() == size()) << weights.size() << " weights for " << size();
-  weights_ = std::move(weights);
-  return std::move(*this);
-}
-
 size_t Domain::size() const {
-  if (!values_.empty()) return values_.size();
+  if (values_ != nullptr) return values_->size();
   return high_ < low_ ? 0 : static_cast<size_t>(high_ - low_ + 1);
 }
 
 int64_t Domain::at(size_t i) const {
   TENON_CHECK(i < size());
-  return values_.empty() ? low_ + static_cast<int64_t>(i) : values_[i];
+  return values_ == nullptr ? low_ + static_cast<int64_t>(i) : (*values_)[i];
 }
 
 size_t Domain::lower_bound(int64_t value) const {
-  if (values_.empty()) return static_cast<size_t>(std::clamp(value, low_, high_ + 1) - low_);
-  return static_cast<size_t>(std::lower_bound(values_.begin(), values_.end(), value) -
-                             values_.begin());
+  if (values_ == nullptr) return static_cast<size_t>(std::clamp(value, low_, high_ + 1) - low_);
+  return static_cast<size_t>(std::lower_bound(values_->begin(), values_->end(), value) -
+                             values_->begin());
 }
 
 bool Domain::contains(int64_t value) const {
-  if (values_.empty()) return value >= low_ && value <= high_;
-  return std::binary_search(values_.begin(), values_.end(), value);
+  if (values_ == nullptr) return value >= low_ && value <= high_;
+  return std::binary_search(values_->begin(), values_->end(), value);
 }
 
 int64_t Domain::nearest(int64_t value) const {
@@ -68,13 +62,17 @@ int64_t Domain::nearest(int64_t value) const {
 
 int64_t Domain::draw(Rng& rng) const {
   TENON_CHECK(!empty());
-  if (weights_.empty())
-    return at(static_cast<size_t>(rng.between(0, static_cast<int64_t>(size()) - 1)));
+  return at(static_cast<size_t>(rng.between(0, static_cast<int64_t>(size()) - 1)));
+}
+
+int64_t Domain::draw(Rng& rng, const std::vector<double>& weights) const {
+  TENON_CHECK(!empty() && weights.size() == size()) << weights.size() << " for " << size();
   double total = 0;
-  for (const double w : weights_) total += w;
+  for (const double w : weights) total += w;
+  if (total <= 0) return draw(rng);
   double left = rng.unit() * total;
-  for (size_t i = 0; i < weights_.size(); ++i) {
-    left -= weights_[i];
+  for (size_t i = 0; i < weights.size(); ++i) {
+    left -= weights[i];
     if (left < 0) return at(i);
   }
   return at(size() - 1);

@@ -34,13 +34,20 @@ Result<Program> Space::build(const Partial& complete) const {
   return program;
 }
 
+Result<schedule::Bounds> Space::serves(const Builder& b) const {
+  if (!b.edges()) return task::check_serves(task_, b.state(), schedule::BoundsFor::kSearch);
+  task::Task decided = task_;
+  decided.edges = *b.edges();
+  return task::check_serves(decided, b.state(), schedule::BoundsFor::kSearch);
+}
+
 Result<Program> Space::write(Decider& decider) const {
   Builder b(initial_, decider, true);
   skeleton_->write(b);
   if (b.refused()) return *b.why();
   auto bounds = b.take_bounds();
   if (!bounds) {
-    auto inferred = task::check_serves(task_, b.state(), schedule::BoundsFor::kSearch);
+    auto inferred = serves(b);
     if (!inferred) return inferred.illegal();
     bounds = std::move(inferred.value());
   }
@@ -55,14 +62,40 @@ std::optional<Partial> Space::recognise(const schedule::Trace& trace) const {
   return Partial{std::move(*choices)};
 }
 
-Result<Program> Space::adopt(const schedule::Trace& trace) const {
+std::vector<Program> Space::first() const {
+  std::vector<Program> out;
+  for (const Choices& seed : skeleton_->seeds()) {
+    ByRule rule;
+    Follow follow(seed, rule);
+    auto program = write(follow);
+    if (program) out.push_back(std::move(program.value()));
+  }
+  return out;
+}
+
+Result<Program> Space::sample(Rng& rng) const {
+  Blindly blindly(rng);
+  return write(blindly);
+}
+
+bool Space::leads_to(const Choices& choices, const schedule::Trace& trace) const {
+  Prefix prefix(choices);
+  Builder b(initial_, prefix, true);
+  skeleton_->write(b);
+  return prefix.fits() && !prefix.open() && !b.refused() && b.trace() == trace;
+}
+
+Result<Program> Space::adopt(const schedule::Trace& trace, const Choices& known) const {
   auto state = schedule::replay(initial_, trace);
   if (!state) return state.illegal();
   auto bounds = task::check_serves(task_, *state, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
-  auto known = recognise(trace);
-  return Program{known ? std::move(known->made) : Choices{}, trace, std::move(state.value()),
-                 schedule::hash(trace),
+  Choices choices = known;
+  if (known.empty() || !leads_to(known, trace)) {
+    auto found = recognise(trace);
+    choices = found ? std::move(found->made) : Choices{};
+  }
+  return Program{std::move(choices), trace, std::move(state.value()), schedule::hash(trace),
                  std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
 }
 

@@ -27,6 +27,8 @@ class Skeleton {
  public:
   virtual ~Skeleton() = default;
   virtual void write(Builder& b) const = 0;
+  // Choices that are known to be good without a search; the other holes go by rule.
+  virtual std::vector<Choices> seeds() const { return {}; }
 };
 
 struct Partial {
@@ -34,7 +36,8 @@ struct Partial {
   bool operator==(const Partial&) const = default;
 };
 
-// A program that fits: `trace`, replayed on the task's dag, gives `state`, which keeps the task's edges.
+// A program that fits: `trace`, replayed on the task's dag, gives `state`, which keeps the task's edges, or those that
+// were decided where layouts are decisions of the space.
 struct Program {
   Choices choices;
   schedule::Trace trace;
@@ -48,6 +51,7 @@ class Space {
   Space(task::Task t, std::unique_ptr<Skeleton> skeleton);
 
   const task::Task& task() const { return task_; }
+  const Skeleton& skeleton() const { return *skeleton_; }
 
   // The open hole; nothing if the program is complete. Choices that are none of this space's are a bug.
   std::optional<Hole> next(const Partial& p) const;
@@ -57,12 +61,20 @@ class Space {
   Result<Program> build(const Partial& complete) const;
   // The program that a decider leads to.
   Result<Program> write(Decider& decider) const;
+  // What is known to be good, to be tried before any other: the seeds of the skeleton that fit.
+  std::vector<Program> first() const;
+  // A blind draw.
+  Result<Program> sample(Rng& rng) const;
   // The choices that lead to this trace; nothing if none do.
   std::optional<Partial> recognise(const schedule::Trace& trace) const;
   // A program from a record. Its choices are empty where the space does not know it; refused if it does not fit the task.
-  Result<Program> adopt(const schedule::Trace& trace) const;
+  // `known`: what the record says its choices are.
+  Result<Program> adopt(const schedule::Trace& trace, const Choices& known = {}) const;
 
  private:
+  Result<schedule::Bounds> serves(const Builder& b) const;
+  bool leads_to(const Choices& choices, const schedule::Trace& trace) const;
+
   task::Task task_;
   schedule::State initial_;
   std::unique_ptr<Skeleton> skeleton_;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/strategy/strategy.h"
+
+#include "support/check.h"
+
+namespace tenon::search {
+namespace {
+
+constexpr StrategyRow kStrategies[] = {
+    {"evolution", "mutations and crossings of the best so far (Ansor)", make_evolution},
+    {"random", "programs drawn from the space, the baseline", make_random},
+    {"ppo", "an agent that learns layouts from rewards; needs the plug-in tenon-torch", make_ppo,
+     make_ppo_learner},
+};
+
+const StrategyRow& row_of(const std::string& name, std::span<const StrategyRow> rows) {
+  std::string known;
+  for (const StrategyRow& r : rows) {
+    if (r.name == name) return r;
+    known += (known.empty() ? "" : ", ") + std::string(r.name);
+  }
+  throw UserError("there is no strategy '" + name + "'", "there are: " + known);
+}
+
+}  // namespace
+
+std::span<const StrategyRow> strategies() { return kStrategies; }
+
+std::unique_ptr<Strategy> make_strategy(const std::string& name, const space::Space& space,
+                                        const cost::CostModel* model,
+                                        const StrategyOptions& options,
+                                        std::span<const StrategyRow> rows) {
+  return row_of(name, rows).make(space, model, options);
+}
+
+std::shared_ptr<Learner> make_learner(const std::string& name, const LearnerOptions& options) {
+  const StrategyRow& r = row_of(name, strategies());
+  return r.make_learner == nullptr ? nullptr : r.make_learner(options);
+}
+
+}  // namespace tenon::search
