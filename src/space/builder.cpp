@@ -29,14 +29,15 @@ void Builder::start_from(const schedule::State& state, const schedule::Trace& tr
 
 // ---- decisions ---------------------------------------------------------------------------------
 
-Value Builder::ask(HoleId id, std::string_view name, Domain domain, int64_t rule, Weights weights) {
+Value Builder::ask(HoleId id, std::string_view name, Domain domain, int64_t rule, Weights weights,
+                   Read read) {
   if (domain.empty()) {
     refuse(Illegal{.code = IllegalCode::kBadFactor, .stage = id.stage, .value = rule});
     return rule;
   }
   if (domain.size() == 1) return domain.at(0);
   const int64_t by_rule = domain.nearest(rule);
-  const Hole hole{id, name, std::move(domain), by_rule, weights};
+  const Hole hole{id, name, std::move(domain), by_rule, weights, read};
   const int64_t value = decider_.decide(hole);
   TENON_CHECK(hole.domain.contains(value)) << name << " = " << value << " is not in its domain";
   choices_.push_back({id, value});

@@ -59,7 +59,7 @@ class Builder {
   // ---- decisions ----
   // A domain of one value is not asked about; an empty one refuses the program.
   Value ask(HoleId id, std::string_view name, Domain domain, int64_t rule,
-            Weights weights = nullptr);
+            Weights weights = nullptr, Read read = nullptr);
   void refuse(Illegal why);
   bool refused() const { return refused_.has_value(); }
   const std::optional<Illegal>& why() const { return refused_; }

@@ -15,7 +15,7 @@ int64_t Blindly::decide(const Hole& hole) {
 int64_t Prefix::decide(const Hole& hole) {
   if (open_ || !fits_) return hole.rule;
   if (next_ == choices_.size()) {
-    open_ = Hole{hole.id, hole.name, hole.domain, hole.rule, nullptr};
+    open_ = Hole{hole.id, hole.name, hole.domain, hole.rule, nullptr, nullptr};
     return hole.rule;
   }
   const Choice& c = choices_[next_];

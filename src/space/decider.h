@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "schedule/trace.h"
 #include "space/choice.h"
 #include "space/domain.h"
 #include "support/function_ref.h"
@@ -20,6 +21,8 @@ namespace tenon::space {
 
 // How likely a blind draw takes each value of a domain; asked for where somebody draws.
 using Weights = FunctionRef<std::vector<double>(const Domain&)>;
+// The value that a complete trace shows; nothing where it does not tell.
+using Read = FunctionRef<std::optional<int64_t>(const schedule::Trace&)>;
 
 struct Hole {
   HoleId id;
@@ -27,6 +30,7 @@ struct Hole {
   Domain domain;          // two values or more: what has one is no decision
   int64_t rule = 0;       // what the skeleton takes by its own rule; in the domain
   Weights weights;        // empty: as Blindly has it; not to be kept
+  Read read;              // may be empty; not to be kept
 };
 
 class Decider {
@@ -56,7 +60,7 @@ class Prefix : public Decider {
   explicit Prefix(std::span<const Choice> choices) : choices_(choices) {}
   int64_t decide(const Hole& hole) override;
   // The first hole after the choices; nothing if the program has no more.
-  const std::optional<Hole>& open() const { return open_; }  // without weights
+  const std::optional<Hole>& open() const { return open_; }  // without functions
   // All choices were holes of the program, in this order, with legal values.
   bool fits() const { return fits_ && next_ == choices_.size(); }
 

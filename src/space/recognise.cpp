@@ -3,31 +3,43 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tenon::space {
 namespace {
 
 using Guess = std::map<HoleId, int64_t>;
+using Pinned = std::set<HoleId>;  // tried, not read
 
-// Answers by the guess, by rule where there is none, and keeps the domains.
+// Answers by what is pinned, by what the trace shows, by the guess, and by rule; keeps what was asked.
 class Guesser : public Decider {
  public:
-  explicit Guesser(const Guess& guess) : guess_(guess) {}
+  Guesser(const Guess& guess, const Pinned& pinned, const schedule::Trace& trace)
+      : guess_(guess), pinned_(pinned), trace_(trace) {}
   int64_t decide(const Hole& hole) override {
-    domains_.push_back(hole.domain);
+    domains.push_back(hole.domain);
+    shown.push_back(false);
+    if (hole.read && !pinned_.contains(hole.id)) {
+      const auto value = hole.read(trace_);
+      shown.back() = value && hole.domain.contains(*value);
+      if (shown.back()) return *value;
+    }
     const auto it = guess_.find(hole.id);
     return it != guess_.end() && hole.domain.contains(it->second) ? it->second : hole.rule;
   }
-  std::vector<Domain> take_domains() { return std::move(domains_); }
+  std::vector<Domain> domains;  // by choice
+  std::vector<bool> shown;      // by choice: the trace shows it
 
  private:
   const Guess& guess_;
-  std::vector<Domain> domains_;  // by choice
+  const Pinned& pinned_;
+  const schedule::Trace& trace_;
 };
 
 struct Attempt {
   Choices choices;
   std::vector<Domain> domains;
+  std::vector<bool> shown;
   std::vector<size_t> asked_at;
   std::vector<Place> places;
   size_t agreed = 0;  // leading steps that are equal
@@ -44,16 +56,18 @@ class Recogniser {
     for (const bool try_all : {false, true}) {
       try_all_ = try_all;
       left_ = kMostAttempts;
-      if (auto found = settle({}, 0)) return found;
+      Guess guess;
+      if (auto found = settle(guess, {}, read_numbers(guess, {}))) return found;
     }
     return std::nullopt;
   }
 
  private:
-  static constexpr int kMostAttempts = 1000;
+  static constexpr int kMostAttempts = 300;
 
-  Attempt attempt(const Guess& guess) const {
-    Guesser guesser(guess);
+  Attempt attempt(const Guess& guess, const Pinned& pinned) {
+    --left_;
+    Guesser guesser(guess, pinned, trace_);
     Builder b(initial_, guesser, true);
     skeleton_.write(b);
     Attempt out;
@@ -66,49 +80,64 @@ class Recogniser {
     out.places = b.places();
     out.asked_at = b.asked_at();
     out.choices = b.take_choices();
-    out.domains = guesser.take_domains();
+    out.domains = std::move(guesser.domains);
+    out.shown = std::move(guesser.shown);
     return out;
   }
 
-  // Takes the numbers that stand in the trace, of the choices from `first` on.
-  Attempt read_numbers(Guess& guess, size_t first) const {
-    Attempt now = attempt(guess);
+  // Takes the numbers that stand in the trace for all choices but the pinned ones.
+  Attempt read_numbers(Guess& guess, const Pinned& pinned) {
+    Attempt now = attempt(guess, pinned);
     for (size_t n = 0; n <= now.choices.size() && !now.whole; ++n) {
       Guess read = guess;
       for (const Place& p : now.places) {
-        if (p.step >= now.alike || p.choice < first) continue;
-        read[now.choices[p.choice].hole] = schedule::numbers_of(trace_[p.step])[p.number];
+        const HoleId& hole = now.choices[p.choice].hole;
+        if (p.step >= now.alike || pinned.contains(hole)) continue;
+        read[hole] = schedule::numbers_of(trace_[p.step])[p.number];
       }
       if (read == guess) break;
       guess = std::move(read);
-      now = attempt(guess);
+      now = attempt(guess, pinned);
     }
     return now;
   }
 
-  // The choices before number `first` are settled; settles the others, one after the other.
-  std::optional<Choices> settle(Guess guess, size_t first) {
-    if (--left_ < 0) return std::nullopt;
-    const Attempt now = read_numbers(guess, first);
+  // A choice that the trace does not tell is tried, the first one in the order of asking. `now`: what the guess leads to.
+  std::optional<Choices> settle(const Guess& guess, Pinned pinned, const Attempt& now) {
     if (now.whole) return now.choices;
-    if (first >= now.choices.size()) return std::nullopt;
-    // What was written before this choice was asked for depends on those before it alone.
-    if (now.agreed < std::min(now.asked_at[first], trace_.size() + 1)) return std::nullopt;
-    const Choice& c = now.choices[first];
-    guess[c.hole] = c.value;
-    if (auto found = settle(guess, first + 1)) return found;
-    if (!try_all_ && is_placed(now, first)) return std::nullopt;
-    for (size_t v = 0; v < now.domains[first].size(); ++v) {
-      guess[c.hole] = now.domains[first].at(v);
-      if (guess[c.hole] == c.value) continue;
-      if (auto found = settle(guess, first + 1)) return found;
+    const auto open = first_open(now, pinned);
+    if (!open || left_ < 0) return std::nullopt;
+    const Choice c = now.choices[*open];
+    pinned.insert(c.hole);
+    if (auto found = settle(guess, pinned, now)) return found;
+    for (size_t v = 0; v < now.domains[*open].size() && left_ >= 0; ++v) {
+      const int64_t value = now.domains[*open].at(v);
+      if (value == c.value) continue;
+      Guess other = guess;
+      other[c.hole] = value;
+      const Attempt next = read_numbers(other, pinned);
+      if (auto found = settle(other, pinned, next)) return found;
     }
     return std::nullopt;
   }
 
-  static bool is_placed(const Attempt& a, size_t choice) {
-    return std::any_of(a.places.begin(), a.places.end(),
-                       [&](const Place& p) { return p.choice == choice; });
+  // Nothing: all are settled, or those that are have led to another trace already. What was written before a question
+  // depends on the choices before it alone.
+  std::optional<size_t> first_open(const Attempt& now, const Pinned& pinned) const {
+    bool sure = true;  // all choices so far are settled
+    for (size_t i = 0; i < now.choices.size(); ++i) {
+      if (sure && now.agreed < std::min(now.asked_at[i], trace_.size() + 1)) return std::nullopt;
+      if (pinned.contains(now.choices[i].hole)) continue;
+      bool placed = false, read = now.shown[i];
+      for (const Place& p : now.places) {
+        placed |= p.choice == i;
+        read |= p.choice == i && p.step < now.alike;
+      }
+      if (read) continue;
+      if (!placed || try_all_) return i;
+      sure = false;
+    }
+    return std::nullopt;
   }
 
   const Skeleton& skeleton_;

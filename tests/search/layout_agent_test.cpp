@@ -26,15 +26,16 @@ class LayoutAgent : public testing::Test {
 };
 
 TEST_F(LayoutAgent, LearnsFromRewards) {
-  const LayoutSpace s = conv_space(32, 28);
+  const Layouts l = conv_layouts(32, 28);
+  const size_t seeds = l.points().seeds().size();
   constexpr size_t kProposals = 200;
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    const auto learned = run("ppo", s, seed, kProposals);
-    const auto random = run("random", s, seed, kProposals);
+    const auto learned = run("ppo", l, seed, kProposals);
+    const auto random = run("random", l, seed, kProposals);
     ASSERT_EQ(learned.size(), kProposals);
     std::printf("seed %d: mean %.4g s after the seeds, at random %.4g s\n", static_cast<int>(seed),
-                mean(learned, s.seeds().size()), mean(random, s.seeds().size()));
-    EXPECT_LT(mean(learned, s.seeds().size()), mean(random, s.seeds().size())) << seed;
+                mean(learned, seeds), mean(random, seeds));
+    EXPECT_LT(mean(learned, seeds), mean(random, seeds)) << seed;
   }
 }
 
@@ -43,38 +44,40 @@ TEST_F(LayoutAgent, IsReusedForOtherOperators) {
   const std::string kept = file("agent");
   double taught_s = 0, fresh_s = 0;
   for (uint64_t seed = 1; seed <= 6; ++seed) {
-    LayoutProposerOptions options = built_options(seed);
-    options.learner = make_layout_learner("ppo", options);
-    for (const LayoutSpace& s : {conv_space(32, 28), conv_space(16, 56), conv_space(64, 14)}) {
-      run(*make_layout_proposer("ppo", s, options), s, seed, 120);
+    LearnerOptions options = built_options(seed);
+    StrategyOptions shared;
+    shared.learner = make_learner("ppo", options);
+    for (const auto& [channels, size] : {std::pair(32, 28), std::pair(16, 56), std::pair(64, 14)}) {
+      const Layouts other = conv_layouts(channels, size);
+      shared.layouts = &other.points();
+      run(*make_strategy("ppo", other.space(), nullptr, shared), other, seed, 120);
     }
-    options.learner->save(kept);
-    options.learner = nullptr;
+    shared.learner->save(kept);
     options.learned = kept;
-    const LayoutSpace s = conv_space(64, 56);
-    const auto taught = run(*make_layout_proposer("ppo", s, options), s, seed, 40);
-    const auto fresh = run("ppo", s, seed, 40);
+    const Layouts l = conv_layouts(64, 56);
+    const size_t seeds = l.points().seeds().size();
+    const auto taught = run(*make_layout_strategy("ppo", l, options), l, seed, 40);
+    const auto fresh = run("ppo", l, seed, 40);
     std::printf("seed %d: mean %.4g s taught, %.4g s fresh\n", static_cast<int>(seed),
-                mean(taught, s.seeds().size()), mean(fresh, s.seeds().size()));
-    taught_s += mean(taught, s.seeds().size());
-    fresh_s += mean(fresh, s.seeds().size());
+                mean(taught, seeds), mean(fresh, seeds));
+    taught_s += mean(taught, seeds);
+    fresh_s += mean(fresh, seeds);
   }
   EXPECT_LT(taught_s, 0.95 * fresh_s);
   std::filesystem::remove(kept);
 }
 
 TEST_F(LayoutAgent, RefusesOtherFiles) {
-  const LayoutSpace s = small_space();
-  LayoutProposerOptions options = built_options(1);
+  LearnerOptions options = built_options(1);
   options.learned = file("other");
-  EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);  // there is none
-  const auto learner = make_layout_learner("ppo", built_options(1));
+  EXPECT_THROW(make_learner("ppo", options), UserError);  // there is none
+  const auto learner = make_learner("ppo", built_options(1));
   learner->save(options.learned);
-  EXPECT_NO_THROW(make_layout_proposer("ppo", s, options));
+  EXPECT_NO_THROW(make_learner("ppo", options));
   std::filesystem::resize_file(options.learned, std::filesystem::file_size(options.learned) - 1);
-  EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);
+  EXPECT_THROW(make_learner("ppo", options), UserError);
   std::ofstream(options.learned) << "nonsense";
-  EXPECT_THROW(make_layout_proposer("ppo", s, options), UserError);
+  EXPECT_THROW(make_learner("ppo", options), UserError);
   std::filesystem::remove(options.learned);
   EXPECT_THROW(learner->save("/nonexistent/agent"), UserError);
 }

@@ -38,7 +38,7 @@ std::string LayoutFuzz::run_all() {
   if (task_.dag == nullptr) return "";
   std::string why = check(task::start(task_), "definition", nullptr);
   if (!why.empty()) return why;
-  for (const Candidate& c : make_space("template", task_)->first()) {
+  for (const space::Program& c : make_space("template", task_)->first()) {
     why = check(c.state, "template", nullptr);
     if (!why.empty()) return why;
   }

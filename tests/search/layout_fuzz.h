@@ -7,8 +7,8 @@
 #include <string>
 
 #include "backend/backend.h"
-#include "search/layout_space.h"
-#include "search/space.h"
+#include "search/layout/layout_space.h"
+#include "search/space/spaces.h"
 
 namespace tenon::search {
 

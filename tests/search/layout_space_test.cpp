@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/layout_space.h"
+#include "search/layout/layout_space.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "search/layout_fuzz.h"
-#include "search/sketch.h"
+#include "search/sketch/sketch.h"
 #include "search/tasks.h"
 #include "te/text.h"
 #include "templates/template.h"

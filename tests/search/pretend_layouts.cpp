@@ -4,23 +4,38 @@
 #include <algorithm>
 #include <cmath>
 
-#include "te/ops.h"
+#include "search/tasks.h"
 
 namespace tenon::search {
 
-LayoutSpace conv_space(int64_t channels, int64_t size) {
-  te::Builder b;
-  const auto x = b.input("X", ir::kF32, {1, channels, size, size});
-  const auto w = b.constant("W", ir::kF32, {2 * channels, channels, 3, 3});
-  b.output(te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1})));
-  return *make_layout_space(b.finish(), target::parse_target("x86-64-v4 cores=2"));
+Layouts::Layouts(task::Task t)
+    : points_(std::make_unique<LayoutSpace>(*make_layout_space(*t.dag, *t.target))),
+      space_(make_edge_space(t, *points_)) {}
+
+space::Program Layouts::program(const LayoutSpace::Point& p) const {
+  space::ByRule rule;
+  const space::Choices choices = choices_of(p, points());
+  space::Follow follow(choices, rule);
+  return *space_->write(follow);
 }
 
-LayoutSpace small_space() {
-  te::Builder b;
-  const auto a = b.input("A", ir::kF32, {6, 5});
-  b.output(te::matmul(b, "C", a, b.constant("W", ir::kF32, {5, 4})));
-  return *make_layout_space(b.finish(), target::parse_target("x86-64-v3 cores=4"));
+Layouts conv_layouts(int64_t channels, int64_t size) {
+  return Layouts(make_task(
+      [&](te::Builder& b) {
+        const auto x = b.input("X", ir::kF32, {1, channels, size, size});
+        const auto w = b.constant("W", ir::kF32, {2 * channels, channels, 3, 3});
+        b.output(te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1})));
+      },
+      "x86-64-v4 cores=2"));
+}
+
+Layouts small_layouts() {
+  return Layouts(make_task(
+      [&](te::Builder& b) {
+        const auto a = b.input("A", ir::kF32, {6, 5});
+        b.output(te::matmul(b, "C", a, b.constant("W", ir::kF32, {5, 4})));
+      },
+      "x86-64-v3 cores=4"));
 }
 
 double pretend_s(const LayoutSpace& s, const LayoutSpace::Point& p) {
@@ -48,27 +63,33 @@ double pretend_s(const LayoutSpace& s, const LayoutSpace::Point& p) {
 
 bool has_plug_in() { return std::string(TENON_TORCH_PLUG_IN) != ""; }
 
-LayoutProposerOptions built_options(uint64_t seed) {
-  LayoutProposerOptions options;
-  options.seed = seed;
-  options.plug_in = TENON_TORCH_PLUG_IN;
-  return options;
+LearnerOptions built_options(uint64_t seed) {
+  return {.seed = seed, .learned = "", .plug_in = TENON_TORCH_PLUG_IN};
 }
 
-std::vector<double> run(LayoutProposer& proposer, const LayoutSpace& s, uint64_t seed, size_t n) {
+std::unique_ptr<Strategy> make_layout_strategy(const std::string& name, const Layouts& l,
+                                               const LearnerOptions& options) {
+  StrategyOptions o;
+  o.layouts = &l.points();
+  o.learner = make_learner(name, options);
+  return make_strategy(name, l.space(), nullptr, o);
+}
+
+std::vector<double> run(Strategy& strategy, const Layouts& l, uint64_t seed, size_t n) {
   Rng rng(seed);
   std::vector<double> times;
   while (times.size() < n) {
-    const auto p = proposer.propose(rng);
-    if (!p) break;
-    times.push_back(pretend_s(s, *p));
-    proposer.reward(*p, times.back());
+    auto p = strategy.propose(1, rng);
+    if (p.empty()) break;
+    times.push_back(pretend_s(l.points(), l.point(p[0])));
+    const Tried tried{std::move(p[0]), times.back()};
+    strategy.tell({&tried, 1});
   }
   return times;
 }
 
-std::vector<double> run(const std::string& name, const LayoutSpace& s, uint64_t seed, size_t n) {
-  return run(*make_layout_proposer(name, s, built_options(seed)), s, seed, n);
+std::vector<double> run(const std::string& name, const Layouts& l, uint64_t seed, size_t n) {
+  return run(*make_layout_strategy(name, l, built_options(seed)), l, seed, n);
 }
 
 double mean(const std::vector<double>& v, size_t from) {

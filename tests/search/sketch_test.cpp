@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "search/sketch.h"
+#include "search/sketch/sketch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every program that a space gives is right, keeps the edges of its task, and follows from the seed.
-#include "search/space.h"
+#include "search/space/spaces.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,17 @@
 #include <cstdio>
 #include <map>
 
-#include "cost/features.h"
-#include "fuzz/random_dag.h"
-#include "fuzz/run_program.h"
+#include "search/programs.h"
+#include "search/strategy/mutation.h"
 #include "search/tasks.h"
-#include "te/dag.h"
 #include "templates/template.h"
 
 namespace tenon::search {
 namespace {
+
+using space::HoleKind;
+using space::Partial;
+using space::Program;
 
 struct Param {
   std::string space;
@@ -32,31 +34,22 @@ std::vector<Param> params() {
   return out;
 }
 
+int64_t value_of(const space::Choices& c, HoleKind kind) {
+  for (const space::Choice& x : c) {
+    if (x.hole.kind == kind) return x.value;
+  }
+  return -1;
+}
+
 class SpaceTest : public testing::TestWithParam<Param> {
  protected:
   bool is_of_sketches() const {
     return GetParam().space == "sketch" || GetParam().space == "loops";
   }
   const task::Task& task() const { return GetParam().task.task; }
-  std::unique_ptr<Space> space() const { return make_space(GetParam().space, task()); }
-
-  void check(const Candidate& c) {
-    ASSERT_EQ(c.hash, schedule::hash(c.trace));
-    const schedule::State initial(task().dag, task().target);
-    const std::string text = schedule::to_text(c.trace, initial);
-    ASSERT_TRUE(task::keeps_edges(task(), c.state)) << text;
-    const auto again = schedule::replay(initial, c.trace);
-    ASSERT_TRUE(bool(again)) << text;
-    ASSERT_EQ(schedule::to_string(*again), schedule::to_string(c.state)) << text;
-    const auto bounds = schedule::infer_bounds(*again);
-    ASSERT_TRUE(bounds && c.bounds != nullptr);
-    ASSERT_EQ(cost::extract(*again, *bounds).values, cost::extract(c.state, *c.bounds).values)
-        << text;
-    Rng rng(7);
-    const auto inputs = fuzz::random_inputs(*task().dag, rng);
-    const auto outcome = fuzz::check_program(c.state, inputs, te::evaluate(*task().dag, inputs));
-    ASSERT_FALSE(outcome.refused) << text;
-    ASSERT_EQ(outcome.problem, "") << text;
+  std::unique_ptr<space::Space> space() const { return make_space(GetParam().space, task()); }
+  std::string text(const Program& p) const {
+    return schedule::to_text(p.trace, {task().dag, task().target}) + to_json(p.choices);
   }
 };
 
@@ -64,7 +57,7 @@ TEST_P(SpaceTest, EveryProgramIsRight) {
   const auto s = space();
   ASSERT_NE(s, nullptr);
   Rng rng(1);
-  std::vector<Candidate> all;
+  std::vector<Program> all;
   std::map<std::string, int> refused;
   int drawn = 0;
   constexpr int kSamples = 8;
@@ -77,26 +70,23 @@ TEST_P(SpaceTest, EveryProgramIsRight) {
   }
   ASSERT_EQ(all.size(), size_t{kSamples});
   EXPECT_LE(drawn, 3 * kSamples);
-  size_t mutated = 0;
-  for (int t = 0; t < 60 && mutated < 12; ++t) {
-    auto c = s->mutate(rng.pick(all), rng);
+  size_t changed = 0;
+  for (int t = 0; t < 60 && changed < 12; ++t) {
+    auto c = mutated(*s, rng.pick(all), rng);
     if (!c) continue;
-    ++mutated;
+    ++changed;
     all.push_back(std::move(c.value()));
   }
-  if (is_of_sketches()) EXPECT_EQ(mutated, 12u);  // templates may have nothing to vary
+  if (is_of_sketches()) EXPECT_EQ(changed, 12u);  // templates may have nothing to vary
   for (int t = 0; t < 12; ++t) {
-    auto c = s->cross(rng.pick(all), rng.pick(all), rng);
+    auto c = crossed(*s, rng.pick(all), rng.pick(all), rng);
     if (c) all.push_back(std::move(c.value()));
   }
-  for (const Candidate& c : all) {
-    check(c);
-    if (HasFatalFailure()) return;
-  }
+  for (const Program& p : all) ASSERT_EQ(fault_of(task(), p), "");
   for (const auto& [why, n] : refused) std::printf("%d x %s\n", n, why.c_str());
 }
 
-TEST_P(SpaceTest, SameSeedSameCandidates) {
+TEST_P(SpaceTest, SameSeedSamePrograms) {
   const auto s = space(), t = space();
   ASSERT_NE(s, nullptr);
   Rng a(3), b(3);
@@ -105,27 +95,52 @@ TEST_P(SpaceTest, SameSeedSameCandidates) {
     ASSERT_EQ(bool(x), bool(y));
     if (!x) continue;
     ASSERT_EQ(schedule::to_json(x->trace), schedule::to_json(y->trace));
-    const auto p = s->mutate(*x, a), q = t->mutate(*y, b);
+    const auto p = mutated(*s, *x, a), q = mutated(*t, *y, b);
     ASSERT_EQ(bool(p), bool(q));
     if (p) ASSERT_EQ(schedule::to_json(p->trace), schedule::to_json(q->trace));
   }
 }
 
-TEST_P(SpaceTest, TakesItsOwnTracesBack) {
+// One choice after the other: every prefix offers two values or more, or is complete.
+TEST_P(SpaceTest, PrefixesAreFirstClass) {
+  const auto s = space();
+  ASSERT_NE(s, nullptr);
+  Rng rng(9);
+  for (int i = 0; i < 4; ++i) {
+    Partial p;
+    while (const auto hole = s->next(p)) {
+      ASSERT_GE(hole->domain.size(), 2u) << hole->name;
+      ASSERT_TRUE(hole->domain.contains(hole->rule)) << hole->name;
+      ASSERT_FALSE(bool(s->choose(p, hole->domain.at(hole->domain.size() - 1) + 1)));
+      p = *s->choose(p, hole->domain.draw(rng));
+      ASSERT_LT(p.made.size(), 200u);
+    }
+    const auto program = s->build(p);
+    if (!program) continue;  // refused with a reason
+    EXPECT_EQ(program->choices, p.made);
+    EXPECT_EQ(fault_of(task(), *program), "");
+  }
+}
+
+TEST_P(SpaceTest, RecognisesItsOwnTraces) {
   const auto s = space();
   ASSERT_NE(s, nullptr);
   Rng rng(5);
   for (int i = 0; i < 10; ++i) {
     const auto c = s->sample(rng);
     if (!c) continue;
-    const auto back = s->adopt(schedule::trace_from_json(schedule::to_json(c->trace)));
+    const auto trace = schedule::trace_from_json(schedule::to_json(c->trace));
+    const auto known = s->recognise(trace);
+    ASSERT_TRUE(known.has_value()) << text(*c);
+    EXPECT_EQ(known->made, c->choices) << text(*c) << "\n" << to_json(known->made);
+    const auto back = s->adopt(trace, c->choices);
     ASSERT_TRUE(bool(back));
     EXPECT_EQ(back->hash, c->hash);
-    if (!is_of_sketches()) continue;
-    EXPECT_EQ(back->sketch, c->sketch) << schedule::to_text(c->trace, {task().dag, task().target});
+    EXPECT_EQ(back->choices, c->choices);
   }
   schedule::Trace nonsense{schedule::Vectorize{{99}, {0}}};
   EXPECT_FALSE(s->adopt(nonsense));
+  EXPECT_FALSE(s->recognise(nonsense));
 }
 
 // Sketches store operands in the order of their loops somewhere; loops alone never touch how a tensor lies.
@@ -155,36 +170,34 @@ TEST(LoopSpace, LeavesEveryTensorAsItLies) {
   EXPECT_GT(by_sketches, 0u);
 }
 
-// What is known to be good comes first, and whatever a part made is changed by that part.
-TEST(JointSpace, IsBothOfItsParts) {
+// What is known to be good comes first, and both templates and sketches are reached, under several algorithms.
+TEST(JointSpace, HasTemplatesAndSketchesOfEveryAlgorithm) {
   int from_template = 0, from_sketches = 0;
+  std::map<int64_t, int> sketched;  // by algorithm
   for (const NamedTask& t : small_tasks()) {
     const schedule::State initial(t.task.dag, t.task.target);
-    const auto rule = templates::choose(initial, {t.task.edges, false, {}});
+    const auto rule = templates::choose(initial, {.fixed = t.task.edges, .borders = false});
     const auto joint = make_space("joint", t.task);
-    EXPECT_EQ(joint->sketches(), make_space("sketch", t.task)->sketches() +
-                                     make_space("template", t.task)->sketches());
-    if (rule.name != "plain")
-      EXPECT_FALSE(make_space("sketch", t.task)->adopt(rule.trace)) << t.name;
-    EXPECT_TRUE(joint->adopt(rule.trace)) << t.name;
     const auto first = joint->first();
     ASSERT_GE(first.size(), 1u) << t.name;
     EXPECT_EQ(first[0].hash, schedule::hash(rule.trace)) << t.name;
-    EXPECT_EQ(first[0].sketch % 2, 1) << t.name;
+    EXPECT_TRUE(joint->adopt(rule.trace)) << t.name;
+    if (rule.name != "plain") {
+      const auto foreign = make_space("sketch", t.task)->adopt(rule.trace);
+      EXPECT_TRUE(!foreign || foreign->choices.empty()) << t.name;
+    }
     Rng rng(2);
-    for (int i = 0; i < 20; ++i) {
-      const auto c = joint->sample(rng), other = joint->sample(rng);
-      if (!c || !other || c->sketch < 0 || other->sketch < 0) continue;
-      ++(c->sketch % 2 == 1 ? from_template : from_sketches);
-      const auto changed = joint->mutate(*c, rng);
-      if (changed && changed->sketch >= 0) EXPECT_EQ(changed->sketch % 2, c->sketch % 2) << t.name;
-      const auto crossed = joint->cross(*c, *other, rng);
-      if (c->sketch % 2 != other->sketch % 2) EXPECT_FALSE(crossed) << t.name;
-      if (c->sketch % 2 == 0) EXPECT_EQ(joint->adopt(c->trace)->sketch, c->sketch) << t.name;
+    for (int i = 0; i < 30; ++i) {
+      const auto c = joint->sample(rng);
+      if (!c) continue;
+      const bool sketch = value_of(c->choices, HoleKind::kStructure) > 0;
+      ++(sketch ? from_sketches : from_template);
+      if (sketch) ++sketched[std::max<int64_t>(0, value_of(c->choices, HoleKind::kAlgorithm))];
     }
   }
   EXPECT_GT(from_template, 30);
   EXPECT_GT(from_sketches, 200);
+  EXPECT_GE(sketched.size(), 3u) << "algorithms that sketches reach";
 }
 
 std::string name_of(const testing::TestParamInfo<Param>& info) {

@@ -5,6 +5,7 @@
 
 #include "schedule/program.h"
 #include "schedule/rules.h"
+#include "search/sketch/find_step.h"
 #include "search/sketch/lanes.h"
 #include "search/sketch/operand_layout.h"
 #include "search/sketch/tiles.h"
@@ -97,8 +98,13 @@ class Annotator {
     const auto weights = [](const Domain&) {
       return std::vector<double>{1 - kRegisterChance, kRegisterChance};
     };
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      const auto* cache = find_step<schedule::CacheWrite>(
+          trace, [&](const auto& c) { return c.scope == ir::Scope::kRegister; });
+      return cache != nullptr ? 1 : 0;
+    };
     const Value in = b_.ask({HoleKind::kSwitch, t.stage, kInRegisters}, "registers",
-                            Domain::range(0, 1), 1, weights);
+                            Domain::range(0, 1), 1, weights, read);
     if (in == 1) in_registers_.push_back(t.stage);
   }
 
@@ -173,6 +179,18 @@ class Annotator {
     if (at >= 2) b_.compute_at(StageRef{id}, loops[static_cast<size_t>(at - 2)]);
   }
 
+  static std::optional<int64_t> location_in(const schedule::Trace& trace, StageId id,
+                                            const std::vector<Loop>& loops) {
+    const auto of_stage = [&](const auto& step) { return step.stage.id == id; };
+    const auto* at = find_step<schedule::ComputeAt>(trace, of_stage);
+    if (at == nullptr)
+      return find_step<schedule::ComputeInline>(trace, of_stage) != nullptr ? 1 : 0;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (loops[i] == Loop{at->at_stage, at->at_loop}) return 2 + static_cast<int64_t>(i);
+    }
+    return std::nullopt;
+  }
+
   // Loops that all readers lie under, from the outermost on.
   std::vector<Loop> hosts_of(StageId id) const {
     std::vector<std::vector<Loop>> nests;
@@ -224,6 +242,16 @@ class Annotator {
                              Domain::range(0, static_cast<int64_t>(outer.size())), rule, weights);
     if (n == 0) return;
     b_.parallel(b_.fuse({outer.begin(), outer.begin() + static_cast<std::ptrdiff_t>(n)}));
+  }
+
+  static std::optional<int64_t> parallel_in(const schedule::Trace& trace, StageId id) {
+    for (size_t i = 0; i < trace.size(); ++i) {
+      const auto* parallel = std::get_if<schedule::Parallel>(&trace[i]);
+      if (parallel == nullptr || parallel->stage.id != id) continue;
+      const auto* fuse = i == 0 ? nullptr : std::get_if<schedule::Fuse>(&trace[i - 1]);
+      return fuse != nullptr && fuse->stage.id == id ? std::ssize(fuse->loops) : 1;
+    }
+    return 0;
   }
 
   // Consecutive spatial loops from the outermost on, up to the first that hosts a stage.

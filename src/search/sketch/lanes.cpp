@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "search/sketch/factors.h"
+#include "search/sketch/find_step.h"
 #include "te/access.h"
 
 namespace tenon::search {

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "search/sketch/find_step.h"
+
 namespace tenon::search {
 namespace {
 

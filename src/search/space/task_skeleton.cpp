@@ -17,7 +17,7 @@ constexpr double kTemplateShare = 0.2;
 constexpr double kRuleShare = 0.4, kDefinitionShare = 0.4;
 
 // 0, or 1 + the algorithm that the trace has.
-int64_t algorithm_of(const schedule::Trace& trace) {
+std::optional<int64_t> algorithm_of(const schedule::Trace& trace) {
   for (const schedule::Step& s : trace) {
     if (const auto* v = std::get_if<schedule::Variant>(&s)) {
       return 1 + static_cast<int64_t>(v->algorithm);
@@ -54,7 +54,7 @@ void TaskSkeleton::add_template(const task::Task& t, std::optional<int64_t> algo
   request.algorithm = algorithm;
   const templates::Choice c = templates::choose(schedule::State(t.dag, t.target), request);
   if (std::find(known_.begin(), known_.end(), c.trace) != known_.end()) return;
-  const int64_t a = algorithm.value_or(algorithm_of(c.trace));
+  const int64_t a = algorithm.value_or(*algorithm_of(c.trace));
   known_.push_back(c.trace);
   if (!algorithm) rule_ = a;
   const auto all = templates::templates();
