@@ -13,6 +13,8 @@ std::vector<Case> row_cases();
 std::vector<Case> pool_cases();
 std::vector<Case> map_cases();
 std::vector<Case> typed_cases();  // every type that a family can be written in
+// Sizes of real networks, too large for the interpreter.
+std::vector<Case> network_cases();
 
 // One operator on one input.
 Case unary(const std::string& family, const std::string& name, const std::vector<int64_t>& shape,
