@@ -25,7 +25,8 @@ bool has_call(const te::ComputeOp& op) {
   return found;
 }
 
-// Every read of `t` is at the op's own axes, in order.
+}  // namespace
+
 bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
   bool ok = op.output.shape() == t.shape();
   ir::visit(op.body, [&](const ir::Expr& e) {
@@ -37,8 +38,6 @@ bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
   });
   return ok;
 }
-
-}  // namespace
 
 std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::OpRef> apart) {
   Chain c;
@@ -212,14 +211,14 @@ int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Targ
   return lanes;
 }
 
-double balance(int64_t n, int cores) {
-  return static_cast<double>(n) / static_cast<double>(arith::ceil_div(n, cores) * cores);
+int64_t divisor(int64_t n, int64_t most) {
+  int64_t d = std::min(n, most);
+  while (n % d != 0) --d;
+  return d;
 }
 
-std::string comma(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : ", ") + w;
-  return out;
+double balance(int64_t n, int cores) {
+  return static_cast<double>(n) / static_cast<double>(arith::ceil_div(n, cores) * cores);
 }
 
 }  // namespace tenon::templates

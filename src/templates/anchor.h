@@ -23,6 +23,9 @@ struct Chain {
 // `apart`: ops before the anchor that are left out, since they are computed on their own.
 std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::OpRef> apart = {});
 
+// The op is of the shape of `t`, and reads it at its own axes, in order, or not at all.
+bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t);
+
 // Names of the final op and of the inputs that the ops after the anchor read element by element (a residual): all of
 // them are best stored alike.
 std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
@@ -63,10 +66,10 @@ RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t
 // Lanes for `channels`: the full vector unless a half one wastes less.
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t);
 
+// The largest divisor of n that is at most `most`, which is at least 1.
+int64_t divisor(int64_t n, int64_t most);
+
 // Share of the cores that are busy when n equal pieces are dealt out.
 double balance(int64_t n, int cores);
-
-// "a, b, c"
-std::string comma(const std::vector<std::string>& words);
 
 }  // namespace tenon::templates

@@ -72,7 +72,6 @@ std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled) {
       return std::nullopt;
     c.pointwise =
         c.pointwise && tap.extent == 1 && l.coefficient(at.var.node()) == 1 && l.constant == 0;
-    c.kernel.push_back(tap.var.name());
   }
   c.padding = find_padding(dag, parts->x.tensor);
   c.x = c.padding ? c.padding->source : parts->x.tensor;

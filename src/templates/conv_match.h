@@ -19,7 +19,6 @@ struct Conv {
   size_t rank = 0;         // spatial dimensions
   int64_t group = 0;       // output channels in a group; 0: all are in one
   bool pointwise = false;  // kernel 1, stride 1, no padding: positions are one dimension
-  std::vector<std::string> kernel;
   std::vector<std::string> like_output;
 };
 

@@ -2,16 +2,20 @@
 // Transposed convolution. An output row y takes only the taps r with (y + pad - r) divisible by the stride; the
 // accumulators are stored by parity (y / stride, y % stride), the parity and tap loops are unrolled, and so every
 // multiplication by a structural zero folds away.
-#include <numeric>
+#include <algorithm>
 
 #include "ir/visit.h"
 #include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
 namespace {
+
+using space::Loop;
+using space::StageRef;
 
 // The window of x that columns reach beyond it on either side: stored as zeros, so that only rows need guards.
 struct Reach {
@@ -61,137 +65,153 @@ std::optional<Transposed> match(const te::ComputeDag& dag) {
   return t;
 }
 
-class Writer : private PlanWriter {
+// How the tensors are stored, and by what the vectors run.
+struct Form {
+  int64_t x_block = 1, y_block = 1;
+  bool by_columns = false;  // else by output channels
+  int64_t v = 1;
+};
+
+std::optional<Form> choose_form(const Transposed& m, const Request& request,
+                                const target::Target& t) {
+  const te::ComputeOp& op = *m.chain.anchor;
+  const int64_t bytes = op.output.dtype().bytes(), lanes = t.lanes(bytes);
+  const int64_t channels = op.axes[1].extent;
+  const int64_t own = choose_lanes(channels, bytes, t);
+  const bool narrow =
+      2 * channels <= lanes && arith::ceil_div(op.axes[3].extent, m.strides[1]) >= lanes;
+  const auto x_block =
+      block_for(request, m.x, narrow ? 1 : default_block(m.x.shape()[1], m.x.dtype().bytes(), t));
+  const auto y_block = block_for(request, m.chain.final->output, narrow ? 1 : own);
+  if (!x_block || !y_block || *y_block > lanes) return std::nullopt;
+  Form f{*x_block, *y_block, narrow && *x_block == 1 && *y_block == 1, lanes};
+  if (!f.by_columns) f.v = f.y_block == 1 ? std::min(channels, own) : f.y_block;
+  return f.by_columns || f.v > 1 ? std::optional(f) : std::nullopt;
+}
+
+class Writer {
  public:
-  Writer(const Transposed& m, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request), m_(m), t_(initial.target()), op_(*m.chain.anchor) {
-    out_ = m.chain.final->name();
-    acc_ = op_.name() + ".cache";
+  Writer(const Transposed& m, const Form& form, space::Builder& b, const Request& request)
+      : m_(m), f_(form), b_(b), request_(request), op_(*m.chain.anchor) {
+    out_ = b.stage(m.chain.final->name());
+    columns_ = arith::ceil_div(op_.axes[3].extent, m.strides[1]);
   }
 
-  std::optional<Plan> run() {
-    const int64_t lanes = t_.lanes(op_.output.dtype().bytes());
-    const int64_t channels = op_.axes[1].extent;
-    columns_ = arith::ceil_div(op_.axes[3].extent, m_.strides[1]);
-    knobs() = {{"sy", m_.strides[0]},
-               {"sx", m_.strides[1]},
-               {"xo", columns_},
-               {"yo", arith::ceil_div(op_.axes[2].extent, m_.strides[0])}};
-    const bool narrow = 2 * channels <= lanes && columns_ >= lanes;
-    const auto x_block = block_for(
-        request(), m_.x, narrow ? 1 : default_block(m_.x.shape()[1], m_.x.dtype().bytes(), t_));
-    const auto y_block =
-        block_for(request(), m_.chain.final->output,
-                  narrow ? 1 : choose_lanes(channels, op_.output.dtype().bytes(), t_));
-    if (!x_block || !y_block || *y_block > lanes) return std::nullopt;
-    line("cache_write {} register", op_.name());
-    for (const te::ComputeOp* i : m_.chain.inlined) line("compute_inline {}", i->name());
+  Written run() {
+    acc_ = b_.cache_write(b_.stage(op_.name()), ir::Scope::kRegister);
+    for (const te::ComputeOp* i : m_.chain.inlined) b_.compute_inline(b_.stage(i->name()));
     layout::Layout l(m_.x.shape());
-    const bool free = request().borders && !request().fixed.contains(m_.x.name());
+    const bool free = request_.borders && !request_.fixed.contains(m_.x.name());
     if (free && m_.columns.before + m_.columns.after > 0)
       l = l.pad(3, m_.columns.before, m_.columns.after);
-    store(m_.x.name(), l.compose(blocked(l.storage_shape(), *x_block)));
-    store_fixed_inputs({m_.x.name()});
-    if (narrow && *y_block == 1 && *x_block == 1) {
-      by_columns(lanes);
-    } else {
-      plain_ = *y_block == 1;
-      const int64_t own =
-          std::min(channels, choose_lanes(channels, op_.output.dtype().bytes(), t_));
-      by_channels(*x_block, plain_ ? own : *y_block);
-    }
-    return take();
+    b_.store(b_.stage(m_.x.name()), l.compose(blocked(l.storage_shape(), f_.x_block)));
+    store_fixed_inputs(b_, request_, {m_.x.name()});
+    f_.by_columns ? by_columns() : by_channels();
+    return {};
   }
 
  private:
-  std::string name(size_t d) const { return m_.chain.final->axes[d].var.name(); }
-
-  // Vectors of output channels, a register tile of columns of one parity.
-  void by_channels(int64_t x_block, int64_t v) {
-    const int64_t channels = op_.axes[1].extent;
-    const int64_t in = op_.reduce_axes[0].extent;
-    const int64_t kvecs = arith::ceil_div(channels, v);
-    const RegisterTile r = choose_tile(kvecs, columns_, 1, t_);
-    const int64_t ci = std::min(in, x_block);
-    knobs().insert({{"v", v},
-                    {"kvecs", kvecs},
-                    {"kb", r.kb},
-                    {"ko", arith::ceil_div(kvecs, r.kb)},
-                    {"kv", r.kb * v},
-                    {"ci", ci},
-                    {"co", arith::ceil_div(in, ci)},
-                    {"xn", r.xn}});
-    const std::string& w = m_.w.name();
-    line("layout_split {} 1 [$ko, $kv]\nlayout_split {} 0 [$co, $ci]", w, w);
-    line("layout_reorder {} [2, 4, 5, 0, 1, 3]", w);
-    for (const std::string& s : m_.like_output) {
-      if (s == out_ || !request().fixed.contains(s))
-        store(s, blocked(op_.output.shape(), plain_ ? 1 : v));
-    }
-    store(acc_, blocked(op_.output.shape(), v));
-    line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
-    tile_channels();
-    line("split {} c [$ci]", acc_);
-    line("reorder {} [r, s, c.0, c.1, x_0, k_0, k_1]", acc_);
-    line("unroll {} r\nunroll {} s\nunroll {} x_0", acc_, acc_, acc_);
-    line("unroll {} k_0\nvectorize {} k_1", acc_, acc_);
+  // y x  =>  y/sy sy x/sx sx
+  void store_by_parity() {
+    b_.layout_split(acc_, 3, {columns_, m_.strides[1]});
+    b_.layout_split(acc_, 2, {arith::ceil_div(op_.axes[2].extent, m_.strides[0]), m_.strides[0]});
   }
 
-  void tile_channels() {
-    const std::string n = name(0), k = name(1), y = name(2), x = name(3);
-    // Vectors outside the tile and in it, lanes; those of a plain output are stored one by one.
-    const std::string outer = plain_ ? k + ".0" : k + "_0.0";
-    const std::string inner = plain_ ? k + ".1" : k + "_0.1";
-    const std::string lanes = plain_ ? k + ".2" : k + "_1";
-    if (plain_) line("split {} {} [$kb, $v]", out_, k);
-    if (!plain_) line("split {} {}_0 [$kb]", out_, k);
-    line("split {} {} [$sy]", out_, y);
-    line("split {} {} [$sx]\nsplit {} {}.0 [$xn] parts", out_, x, out_, x);
-    line("reorder {} [{}, {}, {}.0, {}.1, {}.1, {}.0.0, {}.0.1, {}, {}]", out_, n, outer, y, y, x,
-         x, x, inner, lanes);
-    line("unroll {} {}.1\nunroll {} {}.1\nunroll {} {}.0.1", out_, y, out_, x, out_, x);
-    line("unroll {} {}\nvectorize {} {}", out_, inner, out_, lanes);
-    line("compute_at {} {} {}.0.0", acc_, out_, x);
-    if (balance(op_.axes[0].extent * knobs()["ko"], t_.cores) >= 0.9) {
-      line("fuse {} [{}, {}]\nparallel {} {}@{}", out_, n, outer, out_, n, outer);
-    } else {
-      line("reorder {} [{}, {}.0, {}]\nparallel {} {}.0", out_, n, y, outer, out_, y);
+  // Vectors of output channels, a register tile of columns of one parity.
+  void by_channels() {
+    const int64_t in = op_.reduce_axes[0].extent;
+    const int64_t kvecs = arith::ceil_div(op_.axes[1].extent, f_.v);
+    const RegisterTile r = choose_tile(kvecs, columns_, 1, b_.target());
+    const int64_t ko = arith::ceil_div(kvecs, r.kb), ci = std::min(in, f_.x_block);
+    const StageRef w = b_.stage(m_.w.name());
+    b_.layout_split(w, 1, {ko, r.kb * f_.v});
+    b_.layout_split(w, 0, {arith::ceil_div(in, ci), ci});
+    b_.layout_reorder(w, {2, 4, 5, 0, 1, 3});
+    for (const std::string& s : m_.like_output) {
+      if (s == m_.chain.final->name() || !request_.fixed.contains(s))
+        b_.store(b_.stage(s), blocked(op_.output.shape(), f_.y_block == 1 ? 1 : f_.v));
     }
+    b_.store(acc_, blocked(op_.output.shape(), f_.v));
+    store_by_parity();
+    tile_channels(r, ko);
+    sum_channels(ci);
+  }
+
+  void tile_channels(const RegisterTile& r, int64_t ko) {
+    const bool plain = f_.y_block == 1;  // lanes are stored one by one
+    const Loop n = b_.axis(out_, 0), k = b_.axis(out_, 1);
+    const std::vector<Loop> channels = plain ? b_.split(k, {r.kb, f_.v}) : b_.split(k, {r.kb});
+    const Loop outer = channels[0], inner = channels[1];
+    const Loop lanes = plain ? channels[2] : b_.axis(out_, 4);
+    const auto [rows, row_parity] = b_.split<2>(b_.axis(out_, 2), {m_.strides[0]});
+    const auto [all, parity] = b_.split<2>(b_.axis(out_, 3), {m_.strides[1]});
+    const auto [tiles, columns] = b_.parts(all, r.xn);
+    b_.reorder({n, outer, rows, row_parity, parity, tiles, columns, inner, lanes});
+    for (const Loop& l : {row_parity, parity, columns, inner}) b_.unroll(l);
+    b_.vectorize(lanes);
+    b_.compute_at(acc_, tiles);
+    if (balance(op_.axes[0].extent * ko, b_.target().cores) >= 0.9) {
+      b_.parallel(b_.fuse({n, outer}));
+    } else {
+      b_.reorder({n, rows, outer});
+      b_.parallel(rows);
+    }
+  }
+
+  // n k_0 y_0 y_1 x_0 x_1 k_1 | c r s
+  void sum_channels(int64_t ci) {
+    const auto at = [&](size_t d) { return b_.axis(acc_, d); };
+    const Loop columns = at(4), vectors = at(1), lanes = at(6), row_tap = at(8), tap = at(9);
+    const auto [outer, inner] = b_.split<2>(at(7), {ci});
+    b_.reorder({row_tap, tap, outer, inner, columns, vectors, lanes});
+    for (const Loop& l : {row_tap, tap, columns, vectors}) b_.unroll(l);
+    b_.vectorize(lanes);
   }
 
   // Too few output channels for a vector: vectors of columns of one parity, all channels in the tile.
-  void by_columns(int64_t v) {
-    const std::string n = name(0), k = name(1), y = name(2), x = name(3);
-    knobs()["v"] = v;
-    line("layout_reorder {} [2, 0, 3, 1]", m_.w.name());
-    line("layout_split {} 3 [$xo, $sx]\nlayout_split {} 2 [$yo, $sy]", acc_, acc_);
-    line("layout_reorder {} [0, 1, 2, 3, 5, 4]", acc_);
-    line("split {} {} [$sy]\nsplit {} {} [$sx]\nsplit {} {}.0 [$v]", out_, y, out_, x, out_, x);
-    line("reorder {} [{}, {}.0, {}.1, {}, {}.1, {}.0.0, {}.0.1]", out_, n, y, y, k, x, x, x);
-    line("unroll {} {}.1\nunroll {} {}\nunroll {} {}.1", out_, y, out_, k, out_, x);
-    line("unroll {} {}.0.0\nvectorize {} {}.0.1", out_, x, out_, x);
-    line("compute_at {} {} {}.1", acc_, out_, y);
-    line("parallel {} {}.0", out_, y);
-    line("split {} x_0 [$v]", acc_);
-    line("reorder {} [r, c, s, k, x_1, x_0.0, x_0.1]", acc_);
-    line("unroll {} r\nunroll {} s\nunroll {} k\nunroll {} x_1", acc_, acc_, acc_, acc_);
-    line("unroll {} x_0.0\nvectorize {} x_0.1", acc_, acc_);
+  void by_columns() {
+    b_.layout_reorder(b_.stage(m_.w.name()), {2, 0, 3, 1});
+    store_by_parity();
+    b_.layout_reorder(acc_, {0, 1, 2, 3, 5, 4});
+    const Loop n = b_.axis(out_, 0), k = b_.axis(out_, 1);
+    const auto [rows, row_parity] = b_.split<2>(b_.axis(out_, 2), {m_.strides[0]});
+    const auto [all, parity] = b_.split<2>(b_.axis(out_, 3), {m_.strides[1]});
+    const auto [columns, lanes] = b_.split<2>(all, {f_.v});
+    b_.reorder({n, rows, row_parity, k, parity, columns, lanes});
+    for (const Loop& l : {row_parity, k, parity, columns}) b_.unroll(l);
+    b_.vectorize(lanes);
+    b_.compute_at(acc_, row_parity);
+    b_.parallel(rows);
+    sum_columns();
+  }
+
+  // n k y_0 y_1 x_1 x_0 | c r s
+  void sum_columns() {
+    const auto at = [&](size_t d) { return b_.axis(acc_, d); };
+    const Loop k = at(1), parity = at(4), c = at(6), row_tap = at(7), tap = at(8);
+    const auto [columns, lanes] = b_.split<2>(at(5), {f_.v});
+    b_.reorder({row_tap, c, tap, k, parity, columns, lanes});
+    for (const Loop& l : {row_tap, tap, k, parity, columns}) b_.unroll(l);
+    b_.vectorize(lanes);
   }
 
   const Transposed& m_;
-  const target::Target& t_;
+  const Form& f_;
+  space::Builder& b_;
+  const Request& request_;
   const te::ComputeOp& op_;
-  std::string out_, acc_;
+  StageRef out_, acc_;
   int64_t columns_ = 1;  // of one parity
-  bool plain_ = false;   // the output is stored in its plain order
 };
 
 }  // namespace
 
-std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Request& request) {
-  const auto m = match(initial.dag());
+std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request) {
+  const auto m = match(b.dag());
   if (!m) return std::nullopt;
-  return Writer(*m, initial, request).run();
+  const auto form = choose_form(*m, request, b.target());
+  if (!form) return std::nullopt;
+  return Writer(*m, *form, b, request).run();
 }
 
 }  // namespace tenon::templates

@@ -34,8 +34,23 @@ int64_t default_block(int64_t channels, int64_t element_bytes, const target::Tar
   return channels < 4 ? 1 : choose_lanes(channels, element_bytes, t);
 }
 
-std::string last_axis(const te::ComputeOp& op, int64_t block) {
-  return block > 1 && op.axes.size() > 1 ? op.axes[1].var.name() + "_1" : op.axes.back().var.name();
+std::vector<std::string> store_alike(space::Builder& b, const Request& request,
+                                     const std::vector<std::string>& names, int64_t block,
+                                     FunctionRef<layout::Layout(int64_t)> in_blocks) {
+  std::vector<std::string> stored;
+  for (const std::string& s : names) {
+    const auto it = request.fixed.find(s);
+    const auto own = it == request.fixed.end() ? std::optional(block) : block_of(it->second, block);
+    if (!own) continue;
+    b.store(b.stage(s), in_blocks(*own));
+    stored.push_back(s);
+  }
+  return stored;
+}
+
+space::Loop last_axis(const space::Builder& b, space::StageRef stage) {
+  if (!b.state().has(stage)) return {stage, {}};
+  return b.axis(stage, b.now(stage).axes.size() - 1);
 }
 
 bool may_be_plain(const Request& request, const te::Tensor& t) {

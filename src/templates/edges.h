@@ -8,7 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "target/target.h"
+#include "space/builder.h"
+#include "support/function_ref.h"
 #include "templates/template.h"
 
 namespace tenon::templates {
@@ -25,8 +26,14 @@ std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, in
 // The block that suits both the writer and the readers of a tensor with so many channels.
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t);
 
-// The name of the innermost axis of `op` once its tensor is stored in blocks.
-std::string last_axis(const te::ComputeOp& op, int64_t block);
+// Stores tensors that are best stored alike (anchor.h: stored_like_output) in blocks: those of the request, else `block`.
+// What is to be stored in another way is left alone. Returns the names of the tensors that were stored.
+std::vector<std::string> store_alike(space::Builder& b, const Request& request,
+                                     const std::vector<std::string>& names, int64_t block,
+                                     FunctionRef<layout::Layout(int64_t)> in_blocks);
+
+// The innermost axis of a computed stage as it is stored by now.
+space::Loop last_axis(const space::Builder& b, space::StageRef stage);
 
 // True if the tensor is free or to be stored in its plain order.
 bool may_be_plain(const Request& request, const te::Tensor& t);

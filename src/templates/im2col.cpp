@@ -3,18 +3,26 @@
 // every window (docs/kernels.md), so no estimate chooses this. The copy has positions outside and what one sum reads
 // inside; weights are one linear stream per tile of a few positions times vectors of output channels.
 #include <algorithm>
-#include <numeric>
 
 #include "schedule/primitives/variant.h"
 #include "templates/algorithm_choice.h"
 #include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 namespace {
 
 using schedule::Algorithm;
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
+
+constexpr int64_t kMostVectors = 8;  // of channels in a tile
 
 struct Conv {
   Chain chain;
@@ -42,117 +50,115 @@ std::optional<Conv> match(const schedule::State& initial) {
   return Conv{*chain, parts->w.tensor, stored_like_output(dag, *chain)};
 }
 
-class Writer : private PlanWriter {
+class Writer {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request),
-        c_(c),
-        t_(initial.target()),
-        op_(*c.chain.anchor),
-        out_(c.chain.final->name()),
-        sum_(op_.name() + ".cache"),
-        patches_(op_.name() + ".p") {}
+  // `v`: lanes, which are a block of the result's channels.
+  Writer(const Conv& c, int64_t v, space::Builder& b, const Request& request)
+      : c_(c), v_(v), b_(b), request_(request), op_(*c.chain.anchor) {
+    out_ = b.stage(c.chain.final->name());
+    kvecs_ = arith::ceil_div(op_.axes[1].extent, v);
+    by_rule_ = choose_tile(kvecs_, op_.axes.back().extent, 1, b.target());
+  }
 
-  std::optional<Plan> run() {
-    const int64_t bytes = op_.output.dtype().bytes();
-    const int64_t lanes = choose_lanes(op_.axes[1].extent, bytes, t_);
-    const auto block = block_for(request(), c_.chain.final->output, lanes);
-    if (!block || *block > t_.lanes(bytes) || *block < 2) return std::nullopt;
-    size_knobs(*block);
-    line("variant {} im2col", op_.name());
-    line("cache_write {} register", op_.name());
-    for (const te::ComputeOp* p : c_.chain.inlined) line("compute_inline {}", p->name());
-    store_all(*block);
+  Written run() {
+    const StageRef anchor = b_.stage(op_.name());
+    b_.variant(anchor, Algorithm::kIm2col);
+    patches_ = made(b_, op_.name() + ".p");
+    sum_ = b_.cache_write(anchor, ir::Scope::kRegister);
+    for (const te::ComputeOp* p : c_.chain.inlined) b_.compute_inline(b_.stage(p->name()));
+    store_all();
     tile_output();
     tile_sum();
-    loop_by_vectors(*this, patches_);
-    return take();
+    loop_by_vectors(b_, patches_);
+    return {};
   }
 
  private:
-  void size_knobs(int64_t v) {
-    const int64_t kvecs = arith::ceil_div(op_.axes[1].extent, v), x = op_.axes.back().extent;
-    RegisterTile r = choose_tile(kvecs, x, 1, t_);
-    r.kb = choice("kb", r.kb, std::min<int64_t>(kvecs, 8));
-    r.xn = choice("xn", r.xn, x);
-    knobs().insert({{"v", v},
-                    {"kb", r.kb},
-                    {"xn", r.xn},
-                    {"ko", arith::ceil_div(kvecs, r.kb)},
-                    {"kv", r.kb * v}});
-  }
-
-  void store_all(int64_t block) {
+  void store_all() {
     // n positions.. c taps..  =>  n positions.. (c taps)
     const auto rank = static_cast<int64_t>(op_.axes.size()) - 2;
-    line("layout_fuse {} {} {}", patches_, 1 + rank, 1 + rank);
-    std::vector<std::string> done{c_.w.name()};
-    for (const std::string& s : c_.like_output) {
-      const auto it = request().fixed.find(s);
-      const auto b =
-          it == request().fixed.end() ? std::optional(block) : block_of(it->second, block);
-      if (!b) continue;
-      store(s, blocked(op_.output.shape(), *b));
-      done.push_back(s);
-    }
-    store(sum_, blocked(op_.output.shape(), block));
-    store_fixed_inputs(done);
-    // K C taps..  =>  K/kv (C taps) kv
-    const std::string& w = c_.w.name();
-    line("layout_split {} 0 [$ko, $kv]", w);
-    std::vector<std::string> perm{"0"};
-    for (int64_t d = 2; d < 3 + rank; ++d) perm.push_back(std::to_string(d));
-    perm.emplace_back("1");
-    line("layout_reorder {} [{}]\nlayout_fuse {} 1 {}", w, comma(perm), w, 1 + rank);
+    b_.layout_fuse(patches_, 1 + rank, 1 + rank);
+    const auto in_blocks = [&](int64_t block) { return blocked(op_.output.shape(), block); };
+    std::vector<std::string> done = store_alike(b_, request_, c_.like_output, v_, in_blocks);
+    b_.store(sum_, in_blocks(v_));
+    done.push_back(c_.w.name());
+    store_fixed_inputs(b_, request_, done);
+    store_weights(rank);
+  }
+
+  // K C taps..  =>  K/kv (C taps) kv
+  void store_weights(int64_t rank) {
+    kb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "kb",
+                 Domain::range(1, std::min(kvecs_, kMostVectors)), by_rule_.kb);
+    const StageRef w = b_.stage(c_.w.name());
+    b_.layout_split(w, 0, {arith::ceil_div(kvecs_, kb_), kb_ * v_});
+    std::vector<int64_t> order{0};
+    for (int64_t d = 2; d < 3 + rank; ++d) order.push_back(d);
+    order.push_back(1);
+    b_.layout_reorder(w, order);
+    b_.layout_fuse(w, 1, 1 + rank);
   }
 
   void tile_output() {
-    const std::vector<te::Axis>& axes = c_.chain.final->axes;
-    const std::string n = axes[0].var.name(), k = axes[1].var.name(), x = axes.back().var.name();
-    line("split {} {}_0 [$kb]\nsplit {} {} [$xn] parts", out_, k, out_, x);
-    std::vector<NamedLoop> outer{{n, axes[0].extent}, {k + "_0.0", knobs()["ko"]}};
-    for (size_t d = 2; d + 1 < axes.size(); ++d)
-      outer.push_back({axes[d].var.name(), axes[d].extent});
-    outer.push_back({x + ".0", knobs()["xn"]});
-    std::vector<std::string> order;
-    int64_t work = 1;
-    for (const NamedLoop& l : outer) {
-      order.push_back(l.name);
-      work *= l.extent;
-    }
-    order.insert(order.end(), {x + ".1", k + "_0.1", k + "_1"});
-    line("reorder {} [{}]", out_, comma(order));
-    line("unroll {} {}.1\nunroll {} {}_0.1\nvectorize {} {}_1", out_, x, out_, k, out_, k);
-    line("compute_at {} {} {}.0", sum_, out_, x);
-    outer.pop_back();  // what is attached stays at a loop of its own
+    const size_t rank = op_.axes.size();  // of the storage: one more, the lanes
+    const Loop lanes = b_.axis(out_, rank);
+    const auto [ko, vectors] = b_.split<2>(b_.axis(out_, 1), {kb_});
+    const Value xn = b_.ask({HoleKind::kParts, out_.id, 0}, "xn",
+                            Domain::range(1, op_.axes.back().extent), by_rule_.xn);
+    const auto [tiles, columns] = b_.parts(b_.axis(out_, rank - 1), xn);
+    std::vector<Loop> outer{b_.axis(out_, 0), ko};
+    for (size_t d = 2; d + 1 < rank; ++d) outer.push_back(b_.axis(out_, d));
+    std::vector<Loop> order = outer;
+    order.insert(order.end(), {tiles, columns, vectors, lanes});
+    b_.reorder(order);
+    b_.unroll(columns);
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
+    b_.compute_at(sum_, tiles);
+    int64_t work = xn;
+    for (const Loop& l : outer) work *= b_.extent(l);
     for (const te::Axis& a : op_.reduce_axes) work *= a.extent;
-    deal_out(*this, out_, outer, work);
+    deal_out(b_, outer, work);
   }
 
   void tile_sum() {
-    const std::string k = op_.axes[1].var.name(), x = op_.axes.back().var.name();
-    std::vector<std::string> order;
-    for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
-    for (size_t d = 2; d < op_.axes.size(); ++d) order.push_back(op_.axes[d].var.name());
-    order.insert(order.end(), {k + "_0", k + "_1"});
-    line("reorder {} [{}]", sum_, comma(order));
-    line("unroll {} {}\nunroll {} {}_0\nvectorize {} {}_1", sum_, x, sum_, k, sum_, k);
+    const size_t rank = op_.axes.size();
+    const Loop vectors = b_.axis(sum_, 1), columns = b_.axis(sum_, rank - 1),
+               lanes = b_.axis(sum_, rank);
+    std::vector<Loop> order;
+    for (size_t d = 0; d < op_.reduce_axes.size(); ++d)
+      order.push_back(b_.axis(sum_, rank + 1 + d));
+    for (size_t d = 2; d < rank; ++d) order.push_back(b_.axis(sum_, d));
+    order.insert(order.end(), {vectors, lanes});
+    b_.reorder(order);
+    b_.unroll(columns);
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
   }
 
   const Conv& c_;
-  const target::Target& t_;
+  int64_t v_;
+  space::Builder& b_;
+  const Request& request_;
   const te::ComputeOp& op_;
-  std::string out_, sum_, patches_;
+  int64_t kvecs_ = 1;  // vectors of output channels
+  RegisterTile by_rule_;
+  Value kb_ = 1;
+  StageRef out_, sum_, patches_;
 };
 
 }  // namespace
 
-std::optional<Plan> plan_im2col(const schedule::State& initial, const Request& request) {
-  const auto asked = request.given.find(std::string(kAlgorithmKnob));
-  constexpr int64_t kIm2col = kFirstAlgorithm + static_cast<int64_t>(Algorithm::kIm2col);
-  if (asked == request.given.end() || asked->second != kIm2col) return std::nullopt;
-  const auto c = match(initial);
-  return c ? Writer(*c, initial, request).run() : std::nullopt;
+std::optional<Written> write_im2col(space::Builder& b, const Request& request) {
+  if (request.algorithm != 1 + static_cast<int64_t>(Algorithm::kIm2col)) return std::nullopt;
+  const auto c = match(b.state());
+  if (!c) return std::nullopt;
+  const te::ComputeOp& op = *c->chain.anchor;
+  const int64_t bytes = op.output.dtype().bytes();
+  const int64_t lanes = choose_lanes(op.axes[1].extent, bytes, b.target());
+  const auto block = block_for(request, c->chain.final->output, lanes);
+  if (!block || *block > b.target().lanes(bytes) || *block < 2) return std::nullopt;
+  return Writer(*c, *block, b, request).run();
 }
 
 }  // namespace tenon::templates

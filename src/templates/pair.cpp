@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // A depthwise convolution and the pointwise one that reads it, two spatial dimensions. For each block of rows the first
 // one's channels are computed into a buffer that stays in the second-level cache, and the second one reads them there;
-// no row is computed twice. Knob `at`: 1 computes all of the first one beforehand, 2 block by block.
+// no row is computed twice. Or all of the first one is computed beforehand.
 #include <algorithm>
+#include <set>
 
-#include "ir/visit.h"
 #include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
 namespace {
 
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
 using te::ComputeOp;
 
-constexpr int64_t kBefore = 1, kByBlocks = 2;
-constexpr int64_t kMaxTaps = 25;  // the kernel is unrolled
+constexpr int64_t kBefore = 1, kByBlocks = 2;  // when the first one is computed
+constexpr int64_t kMaxTaps = 25;               // the kernel is unrolled
 
 struct Pair {
   const ComputeOp* first = nullptr;   // the depthwise sum
@@ -28,18 +34,6 @@ struct Pair {
   std::vector<const ComputeOp*> inlined;
   std::vector<std::string> like_output;
 };
-
-// Reads `t` at its own axes only, or does not read it.
-bool in_place(const ComputeOp& op, const te::Tensor& t) {
-  bool ok = true;
-  ir::visit(op.body, [&](const ir::Expr& e) {
-    const auto* l = e.as<ir::Load>();
-    if (l == nullptr || !l->buffer.same_as(t)) return;
-    for (size_t d = 0; d < l->indices.size(); ++d)
-      ok = ok && (l->indices[d].same_as(op.axes[d].var) || op.axes[d].extent == 1);
-  });
-  return ok && op.output.shape() == t.shape();
-}
 
 bool is_depthwise(const ComputeOp& op, const Contraction& c) {
   const arith::Linear channel = arith::to_linear(c.x.indices[1]);
@@ -81,7 +75,7 @@ bool sort_rest(const te::ComputeDag& dag, Pair& p) {
       continue;
     }
     const bool ok = std::all_of(done.begin(), done.end(),
-                                [&](const ComputeOp* b) { return in_place(*op, b->output); });
+                                [&](const ComputeOp* b) { return reads_in_place(*op, b->output); });
     if (op->is_reduction() || !ok) return false;
     done.push_back(op.get());
     if (op.get() != p.middle && op.get() != p.final) p.inlined.push_back(op.get());
@@ -117,181 +111,182 @@ std::optional<Pair> match(const te::ComputeDag& dag) {
     const auto readers = dag.readers(in.tensor);
     const bool like = in.tensor.shape() == p.final->output.shape() && !in.tensor.same_as(p.x) &&
                       std::all_of(readers.begin(), readers.end(), [&](const ComputeOp* r) {
-                        return !r->is_reduction() && in_place(*r, in.tensor);
+                        return !r->is_reduction() && reads_in_place(*r, in.tensor);
                       });
     if (like) p.like_output.push_back(in.tensor.name());
   }
   return sort_rest(dag, p) ? std::optional(p) : std::nullopt;
 }
 
-class Writer : private PlanWriter {
+// All stages are stored n c_0 y x c_1.
+class Writer {
  public:
-  Writer(const Pair& p, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request), p_(p), t_(initial.target()) {
-    out_ = p.final->name();
-    mid_ = p.middle->name();
-    sum_ = p.first->name() + ".cache";
-    sum2_ = p.second->name() + ".cache";
+  // Lanes of the middle's channels and of the output's.
+  Writer(const Pair& p, int64_t v, int64_t v2, space::Builder& b, const Request& request)
+      : p_(p), b_(b), request_(request), t_(b.target()), v_(v), v2_(v2) {
+    out_ = b.stage(p.final->name());
+    mid_ = b.stage(p.middle->name());
+    kvecs_ = arith::ceil_div(p.final->axes[1].extent, v2);
+    by_rule_ = choose_tile(kvecs_, p.middle->output.shape()[3], 1, t_);
   }
 
-  std::optional<Plan> run() {
-    if (!choose_blocks()) return std::nullopt;
-    size_knobs();
+  Written run() {
     prepare();
+    store_tensors();
+    store_weights();
     tile_output();
     tile_second();
     tile_middle();
     tile_first();
-    return take();
+    return {};
   }
 
  private:
-  bool choose_blocks() {
-    const int64_t full = t_.lanes(4);
-    const auto b = block_for(request(), p_.x, default_block(p_.x.shape()[1], 4, t_));
-    const int64_t prefer = default_block(p_.final->axes[1].extent, 4, t_);
-    const auto b2 = block_for(request(), p_.final->output, prefer);
-    if (!b || !b2 || *b < 2 || *b2 < 2 || *b > full || *b2 > full) return false;
-    v_ = *b;
-    v2_ = *b2;
-    return true;
+  void prepare() {
+    sum_ = b_.cache_write(b_.stage(p_.first->name()), ir::Scope::kRegister);
+    sum2_ = b_.cache_write(b_.stage(p_.second->name()), ir::Scope::kRegister);
+    if (p_.padding) b_.compute_inline(b_.stage(p_.padding->op->name()));
+    for (const ComputeOp* op : p_.inlined) b_.compute_inline(b_.stage(op->name()));
   }
 
-  // The largest number of at most `most` that divides n.
-  static int64_t divisor(int64_t n, int64_t most) {
-    int64_t d = std::max<int64_t>(1, std::min(n, most));
-    while (n % d != 0) --d;
-    return d;
+  void store_tensors() {
+    const layout::Layout middle = blocked(p_.middle->output.shape(), v_);
+    const layout::Layout result = blocked(p_.final->output.shape(), v2_);
+    b_.store(b_.stage(p_.x.name()), blocked(p_.x.shape(), v_));
+    b_.store(mid_, middle);
+    b_.store(sum_, middle);
+    b_.store(out_, result);
+    b_.store(sum2_, result);
+    std::vector<std::string> done{p_.x.name(), p_.w.name(), p_.w2.name()};
+    for (const std::string& s : p_.like_output) {
+      if (request_.fixed.contains(s)) continue;
+      b_.store(b_.stage(s), result);
+      done.push_back(s);
+    }
+    store_fixed_inputs(b_, request_, done);
+  }
+
+  void store_weights() {
+    constexpr int64_t kMostVectors = 8;  // of channels in a tile
+    kb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "kb",
+                 Domain::range(1, std::min(kvecs_, kMostVectors)), by_rule_.kb);
+    const int64_t vecs = arith::ceil_div(p_.middle->output.shape()[1], v_);
+    const StageRef w = b_.stage(p_.w.name()), w2 = b_.stage(p_.w2.name());
+    b_.layout_split(w, 0, {vecs, v_});
+    b_.layout_reorder(w, {0, 2, 3, 4, 1});
+    b_.layout_split(w2, 0, {arith::ceil_div(kvecs_, kb_), kb_ * v2_});
+    b_.layout_split(w2, 2, {vecs, v_});
+    b_.layout_reorder(w2, {0, 2, 4, 5, 3, 1});
   }
 
   // Rows of a block: in a quarter of the second-level cache, several blocks for each core, all of one length (tiles that
   // ask for their length are slow).
-  int64_t rows_of_block() const {
+  Value ask_rows() {
     const auto& m = p_.middle->output.shape();
     const int64_t fit = std::max<int64_t>(1, t_.l2_bytes / 4 / (m[1] * m[3] * 4));
-    return divisor(m[2], std::min(fit, std::max<int64_t>(1, m[2] / (2 * t_.cores))));
+    const int64_t rule = divisor(m[2], std::min(fit, std::max<int64_t>(1, m[2] / (2 * t_.cores))));
+    return b_.ask({HoleKind::kFactor, out_.id, 1}, "rows", Domain::divisors(m[2], m[2]), rule);
   }
-
-  void size_knobs() {
-    const auto& m = p_.middle->output.shape();
-    const int64_t channels = p_.final->axes[1].extent, in = m[1], height = m[2], width = m[3];
-    const int64_t kvecs = arith::ceil_div(channels, v2_);
-    const RegisterTile r = choose_tile(kvecs, width, 1, t_);
-    const int64_t at = choice("at", default_at(), 2);
-    const int64_t rows = divisor(height, choice("rows", rows_of_block(), height));
-    const int64_t kb = choice("kb", r.kb, std::min<int64_t>(kvecs, 8));
-    const int64_t dx = choice("dx", std::min<int64_t>(width, 4), std::min<int64_t>(width, 8));
-    const int64_t dy = choice("dy", 2, 3);
-    knobs() = {{"v", v_},
-               {"vecs", arith::ceil_div(in, v_)},
-               {"at", at},
-               {"rows", rows},
-               {"xn", choice("xn", r.xn, width)},
-               {"kb", kb},
-               {"ko", arith::ceil_div(kvecs, kb)},
-               {"kv", kb * v2_},
-               {"ci", v_},
-               {"co", arith::ceil_div(in, v_)},
-               {"dn", arith::ceil_div(width, dx)},
-               {"dy", divisor(at == kByBlocks ? rows : height, dy)}};
-  }
-
-  int64_t default_at() const {
-    const auto& m = p_.middle->output.shape();
-    return m[1] * m[2] * m[3] * 4 > t_.l2_bytes / 2 ? kByBlocks : kBefore;
-  }
-
-  void prepare() {
-    line("cache_write {} register", p_.first->name());
-    line("cache_write {} register", p_.second->name());
-    if (p_.padding) line("compute_inline {}", p_.padding->op->name());
-    for (const ComputeOp* op : p_.inlined) line("compute_inline {}", op->name());
-    const auto& m = p_.middle->output.shape();
-    const auto& o = p_.final->output.shape();
-    std::vector<std::string> done{p_.x.name(), p_.w.name(), p_.w2.name()};
-    store(p_.x.name(), blocked(p_.x.shape(), v_));
-    store(mid_, blocked(m, v_));
-    store(sum_, blocked(m, v_));
-    store(out_, blocked(o, v2_));
-    store(sum2_, blocked(o, v2_));
-    for (const std::string& s : p_.like_output) {
-      if (request().fixed.contains(s)) continue;
-      store(s, blocked(o, v2_));
-      done.push_back(s);
-    }
-    store_fixed_inputs(done);
-    line("layout_split {} 0 [$vecs, $v]\nlayout_reorder {} [0, 2, 3, 4, 1]", p_.w.name(),
-         p_.w.name());
-    line("layout_split {} 0 [$ko, $kv]\nlayout_split {} 2 [$co, $ci]", p_.w2.name(), p_.w2.name());
-    line("layout_reorder {} [0, 2, 4, 5, 3, 1]", p_.w2.name());
-  }
-
-  static std::string axis(const ComputeOp& op, size_t d) { return op.axes[d].var.name(); }
 
   void tile_output() {
-    const std::string n = axis(*p_.final, 0), k = axis(*p_.final, 1), y = axis(*p_.final, 2),
-                      x = axis(*p_.final, 3);
-    line("split {} {}_0 [$kb]", out_, k);
-    line("split {} {} [$rows]\nsplit {} {} [$xn] parts", out_, y, out_, x);
-    line("reorder {} [{}, {}.0, {}_0.0, {}.1, {}.0, {}.1, {}_0.1, {}_1]", out_, n, y, k, y, x, x, k,
-         k);
-    line("unroll {} {}.1\nunroll {} {}_0.1\nvectorize {} {}_1", out_, x, out_, k, out_, k);
-    block_ = y + ".0";
-    if (p_.final->axes[0].extent > 1) {
-      block_ = n + "@" + block_;
-      line("fuse {} [{}, {}.0]", out_, n, y);
-    }
-    line("parallel {} {}", out_, block_);
-    line("compute_at {} {} {}.0", sum2_, out_, x);
+    const Loop n = b_.axis(out_, 0), lanes = b_.axis(out_, 4);
+    const auto [ko, vectors] = b_.split<2>(b_.axis(out_, 1), {kb_});
+    rows_ = ask_rows();
+    const auto [blocks, rows] = b_.split<2>(b_.axis(out_, 2), {rows_});
+    const int64_t width = p_.middle->output.shape()[3];
+    const Value xn =
+        b_.ask({HoleKind::kParts, out_.id, 0}, "xn", Domain::range(1, width), by_rule_.xn);
+    const auto [tiles, columns] = b_.parts(b_.axis(out_, 3), xn);
+    b_.reorder({n, blocks, ko, rows, tiles, columns, vectors, lanes});
+    b_.unroll(columns);
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
+    block_ = p_.final->axes[0].extent > 1 ? b_.fuse({n, blocks}) : blocks;
+    b_.parallel(block_);
+    b_.compute_at(sum2_, tiles);
   }
 
+  // n k_0 y x k_1 | c r s
   void tile_second() {
-    const ComputeOp& op = *p_.second;
-    const std::string c = op.reduce_axes[0].var.name(), k = axis(op, 1);
-    line("split {} {} [$ci]", sum2_, c);
-    line("reorder {} [{}.0, {}, {}, {}.1, {}, {}, {}_0, {}_1]", sum2_, c,
-         op.reduce_axes[1].var.name(), op.reduce_axes[2].var.name(), c, axis(op, 2), axis(op, 3), k,
-         k);
-    line("unroll {} {}\nunroll {} {}_0\nvectorize {} {}_1", sum2_, axis(op, 3), sum2_, k, sum2_, k);
+    const auto at = [&](size_t d) { return b_.axis(sum2_, d); };
+    const auto [outer, inner] = b_.split<2>(at(5), {v_});
+    b_.reorder({outer, at(6), at(7), inner, at(2), at(3), at(1), at(4)});
+    b_.unroll(at(3));
+    b_.unroll(at(1));
+    b_.vectorize(at(4));
+  }
+
+  int64_t ask_when() {
+    const auto& m = p_.middle->output.shape();
+    const int64_t rule = m[1] * m[2] * m[3] * 4 > t_.l2_bytes / 2 ? kByBlocks : kBefore;
+    return b_.ask({HoleKind::kSwitch, mid_.id, 0}, "at", Domain::range(1, 2), rule);
+  }
+
+  // Near-equal parts of a few columns each.
+  Value ask_columns() {
+    constexpr int64_t kMostColumns = 8, kColumns = 4;
+    const int64_t width = p_.middle->output.shape()[3];
+    std::set<int64_t> parts;
+    for (int64_t n = 1; n <= std::min(width, kMostColumns); ++n)
+      parts.insert(arith::ceil_div(width, n));
+    return b_.ask({HoleKind::kParts, mid_.id, 0}, "dn", Domain::of({parts.begin(), parts.end()}),
+                  arith::ceil_div(width, std::min(width, kColumns)));
   }
 
   void tile_middle() {
-    const std::string n = axis(*p_.middle, 0), c = axis(*p_.middle, 1), y = axis(*p_.middle, 2),
-                      x = axis(*p_.middle, 3);
-    const bool before = knobs()["at"] == kBefore;
-    if (!before) line("compute_at {} {} {}", mid_, out_, block_);
-    line("split {} {} [$dy]\nsplit {} {} [$dn] parts", mid_, y, mid_, x);
-    const std::string rows = y + ".0", vectors = c + "_0";
-    line("reorder {} [{}, {}, {}, {}.0, {}.1, {}.1, {}_1]", mid_, n, before ? rows : vectors,
-         before ? vectors : rows, x, y, x, c);
-    line("unroll {} {}.1\nunroll {} {}.1\nvectorize {} {}_1", mid_, y, mid_, x, mid_, c);
-    line("compute_at {} {} {}.0", sum_, mid_, x);
-    if (before) line("fuse {} [{}, {}.0]\nparallel {} {}@{}.0", mid_, n, y, mid_, n, y);
+    constexpr int64_t kMostRows = 3, kRows = 2;
+    const Loop n = b_.axis(mid_, 0), vectors = b_.axis(mid_, 1), lanes = b_.axis(mid_, 4);
+    const bool before = ask_when() == kBefore;
+    if (!before) b_.compute_at(mid_, block_);
+    const int64_t height = before ? p_.middle->output.shape()[2] : rows_.value;
+    const Value dy = b_.ask({HoleKind::kFactor, mid_.id, 0}, "dy",
+                            Domain::divisors(height, kMostRows), divisor(height, kRows));
+    const auto [rows, in_tile] = b_.split<2>(b_.axis(mid_, 2), {dy});
+    const auto [tiles, columns] = b_.parts(b_.axis(mid_, 3), ask_columns());
+    b_.reorder(
+        {n, before ? rows : vectors, before ? vectors : rows, tiles, in_tile, columns, lanes});
+    b_.unroll(in_tile);
+    b_.unroll(columns);
+    b_.vectorize(lanes);
+    b_.compute_at(sum_, tiles);
+    if (before) b_.parallel(b_.fuse({n, rows}));
   }
 
   void tile_first() {
-    const ComputeOp& op = *p_.first;
-    std::vector<std::string> order;
-    for (const te::Axis& a : op.reduce_axes) order.push_back(a.var.name());
-    order.push_back(axis(op, 2));
-    order.push_back(axis(op, 3));
-    line("reorder {} [{}, {}_1]", sum_, comma(order), axis(op, 1));
-    for (const std::string& s : order) line("unroll {} {}", sum_, s);
-    line("vectorize {} {}_1", sum_, axis(op, 1));
+    std::vector<Loop> order;
+    for (size_t r = 0; r < p_.first->reduce_axes.size(); ++r) order.push_back(b_.axis(sum_, 5 + r));
+    order.insert(order.end(), {b_.axis(sum_, 2), b_.axis(sum_, 3)});
+    const std::vector<Loop> unrolled = order;
+    order.push_back(b_.axis(sum_, 4));
+    b_.reorder(order);
+    for (const Loop& l : unrolled) b_.unroll(l);
+    b_.vectorize(order.back());
   }
 
   const Pair& p_;
+  space::Builder& b_;
+  const Request& request_;
   const target::Target& t_;
-  std::string out_, mid_, sum_, sum2_, block_;
-  int64_t v_ = 1, v2_ = 1;  // lanes of the middle's channels and of the output's
+  int64_t v_, v2_;
+  int64_t kvecs_ = 1;  // vectors of output channels
+  RegisterTile by_rule_;
+  Value kb_ = 1, rows_ = 1;
+  StageRef out_, mid_, sum_, sum2_;
+  Loop block_;  // of rows
 };
 
 }  // namespace
 
-std::optional<Plan> plan_pair(const schedule::State& initial, const Request& request) {
-  const auto p = match(initial.dag());
+std::optional<Written> write_pair(space::Builder& b, const Request& request) {
+  const auto p = match(b.dag());
   if (!p || p->final->output.dtype() != ir::kF32) return std::nullopt;
-  return Writer(*p, initial, request).run();
+  const target::Target& t = b.target();
+  const int64_t full = t.lanes(4);
+  const auto v = block_for(request, p->x, default_block(p->x.shape()[1], 4, t));
+  const auto v2 =
+      block_for(request, p->final->output, default_block(p->final->axes[1].extent, 4, t));
+  if (!v || !v2 || *v < 2 || *v2 < 2 || *v > full || *v2 > full) return std::nullopt;
+  return Writer(*p, *v, *v2, b, request).run();
 }
 
 }  // namespace tenon::templates

@@ -6,12 +6,17 @@
 #include <numeric>
 
 #include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
 namespace {
+
+using space::Loop;
+using space::StageRef;
 
 constexpr int64_t kMaxImageBytes = 64 << 10;  // of one padded channel that is copied at once
 constexpr int64_t kMaxUnrolled = 7;           // taps in a row of the window
@@ -61,155 +66,155 @@ std::optional<Pool> match(const te::ComputeDag& dag) {
   return p;
 }
 
-class Writer : private PlanWriter {
+// How the tensors are stored, and by what the vectors run.
+struct Form {
+  int64_t x_block = 1, y_block = 1;
+  bool by_columns = false;  // else by channels
+  int64_t v = 1;
+};
+
+int64_t lanes_of(int64_t extent, int64_t full) {
+  while (full > extent) full /= 2;
+  return full;
+}
+
+std::optional<Form> choose_form(const Pool& m, const Request& request, const te::ComputeDag& dag,
+                                const target::Target& t) {
+  const te::ComputeOp& op = *m.chain.anchor;
+  const te::Tensor& y = m.chain.final->output;
+  // Left to ourselves: as an image that is fixed, else plain.
+  const int64_t prefer = block_for(request, y, 1).value_or(1);
+  const bool computed = dag.producer(m.x) != nullptr;
+  const auto x_block = computed ? std::optional(prefer) : block_for(request, m.x, prefer);
+  const auto y_block = block_for(request, y, x_block.value_or(1));
+  if (!x_block || !y_block) return std::nullopt;
+  Form f{*x_block, *y_block, *x_block == 1 && *y_block == 1};
+  if (f.by_columns && op.axes.size() < 3) return std::nullopt;  // rows of one sum each
+  const int64_t full = t.lanes(op.output.dtype().bytes());
+  const int64_t channels = f.y_block > 1 ? f.y_block : f.x_block;
+  f.v = f.by_columns ? lanes_of(op.axes.back().extent, full) : std::gcd(channels, full);
+  return f.v < 2 ? std::nullopt : std::optional(f);
+}
+
+class Writer {
  public:
-  Writer(const Pool& m, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request), m_(m), op_(*m.chain.anchor), final_(*m.chain.final) {
-    out_ = final_.name();
-    acc_ = op_.name() + ".cache";
+  Writer(const Pool& m, const Form& form, space::Builder& b, const Request& request)
+      : m_(m), f_(form), b_(b), request_(request), op_(*m.chain.anchor), final_(*m.chain.final) {
+    out_ = b.stage(final_.name());
+    copied_ = form.by_columns && m.padding;
   }
 
-  std::optional<Plan> run() {
-    const te::ComputeOp* x_op = dag().producer(m_.x);
-    const int64_t prefer = block_for_free();
-    const auto x_block =
-        x_op == nullptr ? block_for(request(), m_.x, prefer) : std::optional(prefer);
-    const auto y_block = block_for(request(), final_.output, x_block.value_or(1));
-    if (!x_block || !y_block) return std::nullopt;
-    x_block_ = *x_block;
-    y_block_ = *y_block;
-    by_columns_ = x_block_ == 1 && y_block_ == 1;
-    if (by_columns_ && op_.axes.size() < 3) return std::nullopt;  // rows of one sum each
-    const int64_t full = target().lanes(op_.output.dtype().bytes());
-    const int64_t channels = y_block_ > 1 ? y_block_ : x_block_;
-    v_ = by_columns_ ? lanes_of(op_.axes.back().extent, full) : std::gcd(channels, full);
-    if (v_ < 2) return std::nullopt;
-    knobs()["v"] = v_;
-    copied_ = by_columns_ && m_.padding;
-    line("cache_write {} register", op_.name());
+  void run() {
+    acc_ = b_.cache_write(b_.stage(op_.name()), ir::Scope::kRegister);
     for (const te::ComputeOp* i : m_.chain.inlined) {
-      if (!copied_ || i != m_.padding->op) line("compute_inline {}", i->name());
+      if (!copied_ || i != m_.padding->op) b_.compute_inline(b_.stage(i->name()));
     }
-    store_edges(x_op == nullptr);
-    loops();
-    set_flexible();
-    return take();
+    store_edges();
+    tile_output();
   }
 
  private:
-  // Left to ourselves: as an image that is fixed, else plain.
-  int64_t block_for_free() const {
-    const auto y = block_for(request(), final_.output, 1);
-    return y.value_or(1);
-  }
-
-  static int64_t lanes_of(int64_t extent, int64_t full) {
-    while (full > extent) full /= 2;
-    return full;
-  }
-
-  void store_edges(bool image_is_input) {
+  void store_edges() {
     std::vector<std::string> done;
-    if (image_is_input) {
-      store(m_.x.name(), blocked(m_.x.shape(), x_block_));
+    if (b_.dag().producer(m_.x) == nullptr) {
+      b_.store(b_.stage(m_.x.name()), blocked(m_.x.shape(), f_.x_block));
       done.push_back(m_.x.name());
     }
-    for (const std::string& s : stored_like_output(dag(), m_.chain)) {
-      if (s != out_ && request().fixed.contains(s)) continue;
+    for (const std::string& s : stored_like_output(b_.dag(), m_.chain)) {
+      if (s != final_.name() && request_.fixed.contains(s)) continue;
       if (s == m_.x.name()) continue;
-      store(s, blocked(final_.output.shape(), y_block_));
+      b_.store(b_.stage(s), blocked(final_.output.shape(), f_.y_block));
       done.push_back(s);
     }
-    store_fixed_inputs(done);
-    if (!by_columns_) store(acc_, blocked(op_.output.shape(), v_));
+    store_fixed_inputs(b_, request_, done);
+    if (!f_.by_columns) b_.store(acc_, blocked(op_.output.shape(), f_.v));
   }
 
-  // n, channels, positions, lanes
-  void loops() {
-    std::vector<NamedLoop> outer;
-    const auto add = [&](size_t d) {
-      outer.push_back({final_.axes[d].var.name(), final_.axes[d].extent});
-    };
-    add(0);
-    const std::string c = final_.axes[1].var.name();
-    const int64_t channels = final_.axes[1].extent;
-    std::string lanes;
-    if (by_columns_) {
-      add(1);
-      for (size_t d = 2; d + 1 < final_.axes.size(); ++d) add(d);
-      const std::string x = final_.axes.back().var.name();
-      line("split {} {} [$v]", out_, x);
-      outer.push_back({x + ".0", arith::ceil_div(final_.axes.back().extent, v_)});
-      lanes = x + ".1";
-    } else {
-      const bool split = y_block_ != v_;
-      const std::string at = y_block_ > 1 ? c + "_1" : c;
-      if (split) line("split {} {} [$v]", out_, at);
-      if (y_block_ > 1) outer.push_back({c + "_0", arith::ceil_div(channels, y_block_)});
-      if (split) {
-        const int64_t inside = y_block_ > 1 ? y_block_ : channels;
-        outer.push_back({at + ".0", arith::ceil_div(inside, v_)});
-      }
-      for (size_t d = 2; d < final_.axes.size(); ++d) add(d);
-      lanes = split ? at + ".1" : at;
+  // n, channels, positions, and the lanes at the end.
+  std::vector<Loop> split_columns() {
+    const size_t last = final_.axes.size() - 1;
+    std::vector<Loop> order;
+    for (size_t d = 0; d < last; ++d) order.push_back(b_.axis(out_, d));
+    const auto [columns, lanes] = b_.split<2>(b_.axis(out_, last), {f_.v});
+    order.insert(order.end(), {columns, lanes});
+    return order;
+  }
+
+  std::vector<Loop> split_channels() {
+    const size_t rank = final_.axes.size();
+    std::vector<Loop> order{b_.axis(out_, 0)};
+    if (f_.y_block > 1) order.push_back(b_.axis(out_, 1));
+    Loop lanes = b_.axis(out_, f_.y_block > 1 ? rank : 1);
+    if (f_.y_block != f_.v) {
+      const auto [vectors, within] = b_.split<2>(lanes, {f_.v});
+      order.push_back(vectors);
+      lanes = within;
     }
-    std::vector<std::string> order;
-    for (const NamedLoop& l : outer) order.push_back(l.name);
-    const std::string at = order.back();
+    for (size_t d = 2; d < rank; ++d) order.push_back(b_.axis(out_, d));
     order.push_back(lanes);
-    line("reorder {} [{}]\nvectorize {} {}", out_, comma(order), out_, lanes);
-    line("compute_at {} {} {}", acc_, out_, at);
-    sum();
-    if (copied_) copy_padded(c, outer);
+    return order;
+  }
+
+  void tile_output() {
+    std::vector<Loop> outer = f_.by_columns ? split_columns() : split_channels();
+    b_.reorder(outer);
+    b_.vectorize(outer.back());
+    outer.pop_back();
+    b_.compute_at(acc_, outer.back());
+    tile_sum();
+    if (copied_) copy_padded(outer);
     outer.pop_back();  // the accumulators stay inside
     int64_t work = 1;
-    for (const NamedLoop& l : outer) work *= l.extent;
+    for (const Loop& l : outer) work *= b_.extent(l);
     for (const te::Axis& a : op_.reduce_axes) work *= a.extent;
-    if (!copied_) deal_out(*this, out_, outer, work);
-    if (copied_) deal_out(*this, out_, {outer[0], outer[1]}, work);
+    if (copied_) outer.resize(2);
+    deal_out(b_, outer, work);
   }
 
   // One channel's image with its border, if it is small; else the rows that one row of the output needs.
-  void copy_padded(const std::string& c, const std::vector<NamedLoop>& outer) {
-    const te::ComputeOp& pad = *m_.padding->op;
-    int64_t bytes = pad.output.dtype().bytes();
-    for (size_t d = 2; d < pad.axes.size(); ++d) bytes *= pad.axes[d].extent;
+  void copy_padded(const std::vector<Loop>& outer) {
+    const te::ComputeOp& op = *m_.padding->op;
+    int64_t bytes = op.output.dtype().bytes();
+    for (size_t d = 2; d < op.axes.size(); ++d) bytes *= op.axes[d].extent;
     const bool whole = bytes <= kMaxImageBytes || outer.size() < 4;
-    const std::string x = pad.axes.back().var.name();
-    line("compute_at {} {} {}", pad.name(), out_, whole ? c : outer[outer.size() - 2].name);
-    line("split {} {} [$v]\nvectorize {} {}.1", pad.name(), x, pad.name(), x);
+    const StageRef pad = b_.stage(op.name());
+    b_.compute_at(pad, whole ? outer[1] : outer[outer.size() - 2]);
+    b_.vectorize(b_.split<2>(last_axis(b_, pad), {f_.v})[1]);
   }
 
-  void sum() {
-    std::vector<std::string> order;
-    for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
-    const std::string inner = order.back();
-    const std::string lanes = now(acc_).axes.back().var.name();
+  void tile_sum() {
+    if (b_.refused()) return;
+    const size_t spatial = b_.now(acc_).axes.size();
+    std::vector<Loop> order;
+    for (size_t r = 0; r < op_.reduce_axes.size(); ++r) order.push_back(b_.axis(acc_, spatial + r));
+    const Loop inner = order.back(), lanes = b_.axis(acc_, spatial - 1);
     order.push_back(lanes);
-    line("reorder {} [{}]\nvectorize {} {}", acc_, comma(order), acc_, lanes);
-    if (op_.reduce_axes.back().extent <= kMaxUnrolled) line("unroll {} {}", acc_, inner);
+    b_.reorder(order);
+    b_.vectorize(lanes);
+    if (op_.reduce_axes.back().extent <= kMaxUnrolled) b_.unroll(inner);
   }
 
   const Pool& m_;
+  const Form& f_;
+  space::Builder& b_;
+  const Request& request_;
   const te::ComputeOp& op_;
   const te::ComputeOp& final_;
-  std::string out_, acc_;
-  int64_t x_block_ = 1, y_block_ = 1, v_ = 1;
-  bool by_columns_ = false;
+  StageRef out_, acc_;
   bool copied_ = false;
 };
 
 }  // namespace
 
-std::optional<Plan> plan_pool(const schedule::State& initial, const Request& request) {
-  const auto m = match(initial.dag());
+std::optional<Written> write_pool(space::Builder& b, const Request& request) {
+  const auto m = match(b.dag());
   if (!m) return std::nullopt;
-  if (auto plan = Writer(*m, initial, request).run()) return plan;
-  // Few columns of plain images: sums of rows.
-  auto plan = may_be_plain(request, m->x) ? plan_rows(initial, request) : std::nullopt;
-  if (!plan) plan = plan_plain(initial, request);
-  plan->flexible = true;
-  return plan;
+  if (const auto form = choose_form(*m, request, b.dag(), b.target())) {
+    Writer(*m, *form, b, request).run();
+  } else if (!may_be_plain(request, m->x) || !write_rows(b, request)) {
+    write_plain(b, request);  // few columns of plain images: sums of rows, if they can be
+  }
+  return Written{.flexible = true};
 }
 
 }  // namespace tenon::templates

@@ -7,12 +7,20 @@
 #include <numeric>
 
 #include "templates/conv_match.h"
+#include "templates/conv_steps.h"
+#include "templates/edges.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
 namespace {
+
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
 
 constexpr int64_t kMostVectors = 8;       // of channels in a register tile
 constexpr int64_t kMostBuffer = 1000000;  // bytes of a padded tile
@@ -47,27 +55,34 @@ std::optional<std::vector<Part>> parts_of(const layout::Layout& l) {
   return parts;
 }
 
-class Writer : private PlanWriter {
+// The loops over the storage, by what they are.
+struct Loops {
+  std::vector<Loop> tiles;      // everything outside
+  std::vector<Loop> channels;   // vectors of channels outside the register tile
+  std::vector<Loop> outer;      // positions outside
+  std::vector<Loop> inner;      // in it: positions, then vectors
+  std::optional<Loop> vectors;  // of channels, in it
+  Loop lanes;
+};
+
+class Writer {
  public:
-  Writer(const Conv& c, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request), c_(c), t_(initial.target()), op_(*c.chain.anchor) {
-    out_ = c.chain.final->name();
-    acc_ = op_.name() + ".cache";
+  Writer(const Conv& c, space::Builder& b, const Request& request)
+      : c_(c), b_(b), request_(request), t_(b.target()), op_(*c.chain.anchor) {
+    out_ = b.stage(c.chain.final->name());
   }
 
-  std::optional<Plan> run() {
-    const auto it = request().fixed.find(out_);
-    const auto parts = it == request().fixed.end() ? std::nullopt : parts_of(it->second);
+  std::optional<Written> run() {
+    const auto it = request_.fixed.find(c_.chain.final->name());
+    const auto parts = it == request_.fixed.end() ? std::nullopt : parts_of(it->second);
     if (!parts || parts->back().dim != 1 || parts->back().extent < 2) return std::nullopt;
     parts_ = *parts;
-    size_knobs();
-    if (knobs()["v"] < 2) return std::nullopt;
+    if (!size_tile()) return std::nullopt;
     prepare();
     store_tensors(it->second);
-    if (refused()) return take();
     tile_output();
-    tile_sum();
-    return take();
+    tile_sum(b_, acc_, c_.rank, tile_, c_.rank, false);
+    return Written{};
   }
 
  private:
@@ -78,39 +93,33 @@ class Writer : private PlanWriter {
     return 1;
   }
 
-  void size_knobs() {
+  // False if there is no vector of channels.
+  bool size_tile() {
     const int64_t block = parts_.back().extent;
     const int64_t full = t_.lanes(op_.output.dtype().bytes());
     const int64_t v = block <= full ? block : std::gcd(block, full);
+    if (v < 2) return false;
     per_block_ = block / v;
-    const int64_t kvecs = arith::ceil_div(op_.axes[1].extent, v);
     const size_t last = op_.axes.size() - 1;
-    const int64_t x = extent_of(last, true);
     const int64_t y = c_.rank >= 2 ? extent_of(last - 1, true) : 1;
     const int64_t tileable = per_block_ > 1 ? per_block_ : extent_of(1, false);
-    RegisterTile r = choose_tile(tileable, x, y, t_);
-    r.kb = choice("kb", r.kb, std::min(tileable, kMostVectors));
-    r.kb = std::gcd(r.kb, tileable);
-    r.xn = choice("xn", r.xn, x);
-    if (y > 1) r.yn = choice("yn", r.yn, y);
+    by_rule_ = choose_tile(tileable, extent_of(last, true), y, t_);
+    kb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "kb", Domain::divisors(tileable, kMostVectors),
+                 by_rule_.kb);
     const int64_t in = op_.reduce_axes[0].extent;
     x_block_ = channel_block();
-    const int64_t ci = std::gcd(in, x_block_ > 1 ? x_block_ : 16);
-    split_c_ = ci > 1;
-    knobs().insert({{"v", v},
-                    {"kb", r.kb},
-                    {"ko", arith::ceil_div(kvecs, r.kb)},
-                    {"kv", r.kb * v},
-                    {"xn", r.xn},
-                    {"yn", r.yn},
-                    {"ci", ci},
-                    {"co", in / ci}});
+    tile_ = {.kvecs = arith::ceil_div(op_.axes[1].extent, v),
+             .kb = kb_,
+             .v = v,
+             .in = in,
+             .ci = std::gcd(in, x_block_ > 1 ? x_block_ : 16)};
+    return true;
   }
 
   // Channels of the image that lie side by side.
   int64_t channel_block() const {
-    const auto it = request().fixed.find(c_.x.name());
-    const auto parts = it == request().fixed.end() ? std::nullopt : parts_of(it->second);
+    const auto it = request_.fixed.find(c_.x.name());
+    const auto parts = it == request_.fixed.end() ? std::nullopt : parts_of(it->second);
     return parts && parts->back().dim == 1 ? parts->back().extent : 1;
   }
 
@@ -126,164 +135,127 @@ class Writer : private PlanWriter {
   }
 
   void prepare() {
-    buffered_ = c_.padding && buffer_bytes() <= kMostBuffer;
-    line("cache_write {} register", op_.name());
+    const bool copies = c_.padding && buffer_bytes() <= kMostBuffer;
+    acc_ = b_.cache_write(b_.stage(op_.name()), ir::Scope::kRegister);
     for (const te::ComputeOp* p : c_.chain.inlined) {
-      if (!buffered_ || p != c_.padding->op) line("compute_inline {}", p->name());
+      if (!copies || p != c_.padding->op) b_.compute_inline(b_.stage(p->name()));
     }
+    if (copies) copy_ = b_.stage(c_.padding->op->name());
   }
 
   void store_tensors(const layout::Layout& result) {
-    store_fixed_inputs();
-    if (buffered_) store(c_.padding->op->name(), blocked(c_.padding->op->output.shape(), x_block_));
-    const std::string& w = c_.w.name();
-    line("layout_split {} 0 [$ko, $kv]", w);
-    std::vector<std::string> perm{"0", "2"};
-    if (split_c_) line("layout_split {} 2 [$co, $ci]", w);
-    const size_t first = split_c_ ? 4 : 3;
-    for (size_t d = 0; d < c_.rank; ++d) perm.push_back(std::to_string(first + d));
-    if (split_c_) perm.emplace_back("3");
-    perm.emplace_back("1");
-    line("layout_reorder {} [{}]", w, comma(perm));
-    store(out_, result);
-    store(acc_, blocked(op_.output.shape(), knobs()["v"]));
+    store_fixed_inputs(b_, request_);
+    if (copy_) b_.store(*copy_, blocked(c_.padding->op->output.shape(), x_block_));
+    pack_weights(b_, b_.stage(c_.w.name()), c_.rank, tile_);
+    b_.store(out_, result);
+    b_.store(acc_, blocked(op_.output.shape(), tile_.v));
   }
-
-  // The loops over the storage, by what they are.
-  struct Loops {
-    std::vector<std::string> tiles;     // everything outside
-    std::vector<int64_t> extents;       // of them
-    std::vector<std::string> channels;  // vectors of channels outside the register tile
-    std::vector<std::string> outer;     // positions outside
-    std::vector<std::string> inner;     // in it: positions, then vectors
-    std::string lanes;
-  };
 
   Loops split_loops() {
     Loops l;
-    std::string vectors;
-    const std::vector<te::Axis> axes = now(out_).axes;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const Part& p = parts_[i];
-      const std::string name = axes[i].var.name();
+      const Loop loop = b_.axis(out_, i);
       if (i + 1 == parts_.size()) {
-        split_lanes(name, l, vectors);
+        split_lanes(loop, l);
       } else if (p.dim == 1) {
-        split_blocks(name, l, vectors);
+        split_blocks(loop, l);
       } else if (p.inner && p.dim >= 2 && p.dim + 2 >= op_.axes.size()) {
-        line("split {} {} [${}] parts", out_, name, p.dim + 1 == op_.axes.size() ? "xn" : "yn");
-        l.outer.push_back(name + ".0");
-        l.inner.push_back(name + ".1");
+        split_positions(loop, p, l);
       } else {
-        l.tiles.push_back(name);
-        l.extents.push_back(p.extent);
+        l.tiles.push_back(loop);
       }
     }
-    if (!vectors.empty()) l.inner.push_back(vectors);
+    if (l.vectors) l.inner.push_back(*l.vectors);
     return l;
   }
 
-  void split_lanes(const std::string& name, Loops& l, std::string& vectors) {
-    l.lanes = name;
-    if (per_block_ == 1) return;
-    line("split {} {} [$kb, $v]", out_, name);
-    l.channels.push_back(name + ".0");
-    vectors = name + ".1";
-    l.lanes = name + ".2";
+  void split_positions(Loop loop, const Part& p, Loops& l) {
+    const bool columns = p.dim + 1 == op_.axes.size();
+    const Value number = b_.ask({HoleKind::kParts, out_.id, columns ? 0 : 1}, columns ? "xn" : "yn",
+                                Domain::range(1, p.extent), columns ? by_rule_.xn : by_rule_.yn);
+    const auto [outer, inner] = b_.parts(loop, number);
+    l.outer.push_back(outer);
+    l.inner.push_back(inner);
   }
 
-  void split_blocks(const std::string& name, Loops& l, std::string& vectors) {
+  void split_lanes(Loop loop, Loops& l) {
+    l.lanes = loop;
+    if (per_block_ == 1) return;
+    const auto [outer, vectors, lanes] = b_.split<3>(loop, {kb_, tile_.v});
+    l.channels.push_back(outer);
+    l.vectors = vectors;
+    l.lanes = lanes;
+  }
+
+  void split_blocks(Loop loop, Loops& l) {
     if (per_block_ > 1) {
-      l.channels.insert(l.channels.begin(), name);
+      l.channels.insert(l.channels.begin(), loop);
       return;
     }
-    line("split {} {} [$kb]", out_, name);
-    l.channels.push_back(name + ".0");
-    vectors = name + ".1";
+    const auto [outer, vectors] = b_.split<2>(loop, {kb_});
+    l.channels.push_back(outer);
+    l.vectors = vectors;
   }
 
   void tile_output() {
-    Loops l = split_loops();
-    std::vector<std::string> order;
+    const Loops l = split_loops();
+    std::vector<Loop> order;
     for (const auto* some : {&l.tiles, &l.channels, &l.outer, &l.inner})
       order.insert(order.end(), some->begin(), some->end());
     order.push_back(l.lanes);
-    line("reorder {} [{}]", out_, comma(order));
-    for (const std::string& i : l.inner) line("unroll {} {}", out_, i);
-    line("vectorize {} {}", out_, l.lanes);
-    const std::vector<std::string>& within = l.outer.empty() ? l.channels : l.outer;
-    line("compute_at {} {} {}", acc_, out_, within.empty() ? l.tiles.back() : within.back());
+    b_.reorder(order);
+    for (const Loop& i : l.inner) b_.unroll(i);
+    b_.vectorize(l.lanes);
+    b_.compute_at(acc_, l.outer.back());
     deal_out_tiles(l);
   }
 
   // Tiles in parallel, and blocks of channels too if the tiles are few; a buffer is filled once for all channels.
   void deal_out_tiles(const Loops& l) {
     if (l.tiles.empty()) return;
-    std::vector<std::string> parallel = l.tiles;
-    const int64_t pieces =
-        std::accumulate(l.extents.begin(), l.extents.end(), int64_t{1}, std::multiplies<>());
+    std::vector<Loop> parallel = l.tiles;
+    int64_t pieces = 1;
+    for (const Loop& tile : l.tiles) pieces *= b_.extent(tile);
     const bool few = balance(pieces, t_.cores) < 0.9;
-    if (few && !buffered_ && !l.channels.empty() && !l.outer.empty())
-      parallel.push_back(l.channels[0]);
-    std::string at = parallel[0];
-    for (size_t i = 1; i < parallel.size(); ++i) at += "@" + parallel[i];
-    if (parallel.size() > 1) line("fuse {} [{}]", out_, comma(parallel));
-    line("parallel {} {}", out_, at);
-    if (buffered_) copy_tile(at);
+    if (few && !copy_ && !l.channels.empty()) parallel.push_back(l.channels[0]);
+    const Loop at = b_.fuse(parallel);
+    b_.parallel(at);
+    if (copy_) copy_tile(at);
   }
 
-  void copy_tile(const std::string& at) {
-    const std::string pad = c_.padding->op->name();
-    const std::string lanes = now(pad).axes.back().var.name();
+  void copy_tile(Loop at) {
     const int64_t full = t_.lanes(c_.x.dtype().bytes());
-    line("compute_at {} {} {}", pad, out_, at);
+    b_.compute_at(*copy_, at);
+    const Loop lanes = last_axis(b_, *copy_);
     if (x_block_ > 1 && x_block_ <= full) {
-      line("vectorize {} {}", pad, lanes);
+      b_.vectorize(lanes);
     } else if (x_block_ > full && x_block_ % full == 0) {
-      knobs()["cv"] = full;
-      line("split {} {} [$cv]\nvectorize {} {}.1", pad, lanes, pad, lanes);
+      b_.vectorize(b_.split<2>(lanes, {full})[1]);
     }
-  }
-
-  void tile_sum() {
-    const std::string c = op_.reduce_axes[0].var.name();
-    const std::string k = op_.axes[1].var.name();
-    std::vector<std::string> order;
-    if (split_c_) line("split {} {} [$ci]", acc_, c);
-    order.push_back(split_c_ ? c + ".0" : c);
-    order.insert(order.end(), c_.kernel.begin(), c_.kernel.end());
-    if (split_c_) order.push_back(c + ".1");
-    std::vector<std::string> positions;
-    for (size_t d = 2; d < op_.axes.size(); ++d) positions.push_back(op_.axes[d].var.name());
-    order.insert(order.end(), positions.begin(), positions.end());
-    order.push_back(k + "_0");
-    order.push_back(k + "_1");
-    line("reorder {} [{}]", acc_, comma(order));
-    for (size_t d = positions.size() - std::min<size_t>(positions.size(), 2); d < positions.size();
-         ++d) {
-      line("unroll {} {}", acc_, positions[d]);
-    }
-    line("unroll {} {}_0", acc_, k);
-    line("vectorize {} {}_1", acc_, k);
   }
 
   const Conv& c_;
+  space::Builder& b_;
+  const Request& request_;
   const target::Target& t_;
   const te::ComputeOp& op_;
-  std::string out_, acc_;
-  std::vector<Part> parts_;  // of the result's storage
-  int64_t per_block_ = 1;    // vectors in a block of channels
+  StageRef out_, acc_;
+  std::optional<StageRef> copy_;  // of what a tile reads, padded
+  std::vector<Part> parts_;       // of the result's storage
+  RegisterTile by_rule_;
+  Value kb_ = 1;
+  ChannelTile tile_;
+  int64_t per_block_ = 1;  // vectors in a block of channels
   int64_t x_block_ = 1;
-  bool split_c_ = false;
-  bool buffered_ = false;
 };
 
 }  // namespace
 
-std::optional<Plan> plan_tiled(const schedule::State& initial, const Request& request) {
-  const auto c = match_conv(initial.dag());
+std::optional<Written> write_tiled(space::Builder& b, const Request& request) {
+  const auto c = match_conv(b.dag());
   if (!c || c->group > 0) return std::nullopt;
-  return Writer(*c, initial, request).run();
+  return Writer(*c, b, request).run();
 }
 
 }  // namespace tenon::templates

@@ -10,6 +10,7 @@
 #include "fuzz/random_dag.h"
 #include "fuzz/run_program.h"
 #include "lower/lower.h"
+#include "templates/by_name.h"
 #include "templates/cases.h"
 
 namespace tenon::templates {
@@ -130,13 +131,12 @@ TEST(PlainDepthwise, EveryWayOfPaddingIsRight) {
     const schedule::State initial(dag, target);
     for (const int64_t padding : {1, 2}) {
       for (const int64_t rows : {1, 3, 8}) {
-        Request request = request_for(*dag, {"plain", 1, 1});
-        request.given = {{"pad", padding}, {"rows", rows}};
-        const Choice choice = choose(initial, request);
-        if (choice.name != "depthwise" || !choice.plan.free.contains("pad")) continue;
-        const auto state = schedule::replay(initial, choice.trace);
-        ASSERT_TRUE(state);
-        EXPECT_EQ(run_with_garbage(*state, inputs, expected), "") << c.name;
+        const Request request = request_for(*dag, {"plain", 1, 1});
+        const auto program =
+            write_with("depthwise", initial, request, {{"pad", padding}, {"rows", rows}});
+        if (!program || !program->numbers.contains("pad")) continue;
+        EXPECT_EQ(program->numbers.at("pad"), padding);
+        EXPECT_EQ(run_with_garbage(program->state, inputs, expected), "") << c.name;
         ++tried;
       }
     }

@@ -9,7 +9,7 @@
 #include "lower/lower.h"
 #include "te/ops.h"
 #include "te/text.h"
-#include "templates/template.h"
+#include "templates/by_name.h"
 
 namespace tenon::templates {
 namespace {
@@ -47,35 +47,43 @@ te::ComputeDag dense_dag(std::vector<int64_t> x, int64_t columns, bool transpose
   return b.finish();
 }
 
+schedule::State state_of(const te::ComputeDag& dag, const std::string& target) {
+  return {std::make_shared<const te::ComputeDag>(dag),
+          std::make_shared<const target::Target>(target::parse_target(target))};
+}
+
+void expect_right(const schedule::State& s, const std::string& steps) {
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(s.dag(), rng);
+  std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+  if (target::runs_here(s.target()))
+    compiler = std::make_unique<backend::llvm_cpu::Compiler>(s.target());
+  const auto outcome =
+      fuzz::check_program(s, inputs, te::evaluate(s.dag(), inputs), compiler.get());
+  EXPECT_FALSE(outcome.refused);
+  EXPECT_EQ(outcome.problem, "") << steps;
+}
+
 struct Ran {
   Choice choice;
   std::string steps;
 };
 
 // The program that is chosen, which must be right.
-Ran run(const te::ComputeDag& given, const std::string& target, const Request& request) {
-  const auto dag = std::make_shared<const te::ComputeDag>(given);
-  const schedule::State initial(
-      dag, std::make_shared<const target::Target>(target::parse_target(target)));
+Ran run(const te::ComputeDag& dag, const std::string& target, const Request& request) {
+  const schedule::State initial = state_of(dag, target);
   Ran ran{choose(initial, request), ""};
   ran.steps = schedule::to_text(ran.choice.trace, initial);
   const auto s = schedule::replay(initial, ran.choice.trace);
   EXPECT_TRUE(s);
-  Rng rng(1);
-  const auto inputs = fuzz::random_inputs(*dag, rng);
-  std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-  if (target::runs_here(initial.target()))
-    compiler = std::make_unique<backend::llvm_cpu::Compiler>(initial.target());
-  const auto outcome = fuzz::check_program(*s, inputs, te::evaluate(*dag, inputs), compiler.get());
-  EXPECT_FALSE(outcome.refused);
-  EXPECT_EQ(outcome.problem, "") << ran.steps;
+  expect_right(*s, ran.steps);
   return ran;
 }
 
 Request asking_for(Algorithm a) {
   Request e;
   e.borders = false;
-  e.given[std::string(kAlgorithmKnob)] = kFirstAlgorithm + static_cast<int64_t>(a);
+  e.algorithm = 1 + static_cast<int64_t>(a);
   return e;
 }
 
@@ -184,12 +192,15 @@ TEST(Pairs, WhereTheFirstOneIsComputedIsAChoice) {
     const auto y = te::relu(b, "Y", te::conv(b, "S", x, d, {{1, 1}, {1, 1}, {1, 1}, {}, 16}));
     b.output(te::relu(b, "Z", te::conv(b, "P", y, w, {})));
     const te::ComputeDag dag = b.finish();
+    const schedule::State initial = state_of(dag, "x86-64-v3");
+    EXPECT_EQ(choose(initial).name, "pair");
     for (const int64_t at : {1, 2}) {
-      const Ran ran = run(dag, "x86-64-v3", {.given = {{"at", at}, {"rows", 4}}});
-      EXPECT_EQ(ran.choice.name, "pair");
-      EXPECT_EQ(ran.choice.plan.free.at("at"), 2);
-      EXPECT_EQ(ran.choice.plan.chosen.at("at"), at);
-      EXPECT_EQ(ran.choice.plan.text.find("compute_at Y Z") != std::string::npos, at == 2);
+      const auto program = write_with("pair", initial, {}, {{"at", at}, {"rows", 4}});
+      ASSERT_TRUE(program);
+      EXPECT_EQ(program->numbers.at("at"), at);
+      const std::string steps = schedule::to_text(program->trace, initial);
+      EXPECT_EQ(steps.find("compute_at Y Z") != std::string::npos, at == 2);
+      expect_right(program->state, steps);
     }
   }
 }
