@@ -64,7 +64,7 @@ task::Task make_case(const std::string& name, const target::Target& target, bool
   auto machine = std::make_shared<const target::Target>(target);
   auto edges = task::parse_edges("", *dag);
   if (!plain) {
-    const auto chosen = templates::choose(schedule::State(dag, machine), {{}, false, {}}).edges;
+    const auto chosen = templates::choose(schedule::State(dag, machine), {{}, false}).edges;
     for (auto& [tensor, layout] : edges) layout = chosen.at(tensor);
   }
   return task::make_task(std::move(dag), std::move(edges), std::move(machine));

@@ -170,8 +170,9 @@ int run(const Options& o, const char* self) {
   }
   const schedule::State initial(t.dag, t.target);
   // Sketches have no other algorithm than the definition's; so has what they are compared with.
-  const auto rule =
-      templates::choose(initial, {t.edges, false, {{std::string(templates::kAlgorithmKnob), 1}}});
+  templates::Request direct{t.edges, false};
+  direct.algorithm = 0;
+  const auto rule = templates::choose(initial, direct);
   const std::vector<schedule::Trace> start{rule.trace};
   const double start_s = device->measure(t, start, 0, {}).at(0).median_s;
   fmt::print("{} ({}), template {}: {:.1f} GFLOP/s\n", o.name, t.label, rule.name,

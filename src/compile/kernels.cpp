@@ -127,7 +127,6 @@ class Maker {
     while (true) {
       const templates::Choice choice = templates::choose(initial, {.fixed = c.edges,
                                                                    .borders = false,
-                                                                   .given = {},
                                                                    .accuracy = options_.accuracy,
                                                                    .without = d.without});
       d.origin = fmt::format("template {}", choice.name);

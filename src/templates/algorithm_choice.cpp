@@ -16,8 +16,8 @@ bool is_allowed(const Request& request, const schedule::AlgorithmRow& row) {
   return row.error_factor <= most_error_factor(request.accuracy) && it == request.without.end();
 }
 
-bool is_asked_for(int64_t knob, schedule::Algorithm a) {
-  return knob == kFirstAlgorithm + static_cast<int64_t>(a);
+bool is_asked_for(const Request& request, schedule::Algorithm a) {
+  return request.algorithm == 1 + static_cast<int64_t>(a);
 }
 
 }  // namespace
@@ -33,14 +33,13 @@ double overlapped(double flops, double bytes, int cores) {
 std::optional<schedule::Algorithm> choose_algorithm(
     const Request& request, double direct, double worth_it,
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of) {
-  const auto asked = request.given.find(std::string(kAlgorithmKnob));
   std::optional<schedule::Algorithm> best;
   double least = worth_it * direct;
   for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
     const auto cost = cost_of(row.algorithm);
     if (!cost || !is_allowed(request, row)) continue;
-    if (asked != request.given.end()) {
-      if (is_asked_for(asked->second, row.algorithm)) return row.algorithm;
+    if (request.algorithm) {
+      if (is_asked_for(request, row.algorithm)) return row.algorithm;
     } else if (*cost < least) {
       least = *cost;
       best = row.algorithm;
@@ -51,8 +50,7 @@ std::optional<schedule::Algorithm> choose_algorithm(
 
 bool takes_bfloat16(const Request& request, const target::Target& t) {
   constexpr auto kNarrow = schedule::Algorithm::kBfloat16;
-  const auto asked = request.given.find(std::string(kAlgorithmKnob));
-  if (asked != request.given.end() && !is_asked_for(asked->second, kNarrow)) return false;
+  if (request.algorithm && !is_asked_for(request, kNarrow)) return false;
   return target::has_bfloat16(t) && is_allowed(request, schedule::row_of(kNarrow));
 }
 

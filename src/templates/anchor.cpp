@@ -19,12 +19,6 @@ bool reads(const te::ComputeOp& op, const te::Tensor& t) {
   return found;
 }
 
-bool has_call(const te::ComputeOp& op) {
-  bool found = false;
-  ir::visit(op.body, [&](const ir::Expr& e) { found = found || e.as<ir::Call>() != nullptr; });
-  return found;
-}
-
 }  // namespace
 
 bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
@@ -92,6 +86,12 @@ std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op)
     if (index.same_as(op.reduce_axes[d].var)) return op.axes.size() + d;
   }
   return std::nullopt;
+}
+
+bool has_call(const te::ComputeOp& op) {
+  bool found = false;
+  ir::visit(op.body, [&](const ir::Expr& e) { found = found || e.as<ir::Call>() != nullptr; });
+  return found;
 }
 
 std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op,

@@ -30,6 +30,9 @@ bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t);
 // them are best stored alike.
 std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
 
+// It calls a function (an exponential, a root): not repeated for each reader.
+bool has_call(const te::ComputeOp& op);
+
 // sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain axes and, of
 // two such, the constant one or the one that holds the last axis. With `any_map` two places of one tensor count too,
 // and it is enough that one index of `w` is the last axis.

@@ -5,9 +5,16 @@
 
 #include "templates/anchor.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
+
+using space::Builder;
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
 
 namespace {
 
@@ -52,127 +59,132 @@ std::optional<General> match(const te::ComputeDag& dag) {
   return g;
 }
 
-class Writer : private PlanWriter {
+class Writer {
  public:
-  Writer(const General& g, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request), g_(g), t_(initial.target()), op_(*g.chain.anchor) {
-    out_ = g.chain.final->name();
-    acc_ = op_.name() + ".cache";
-  }
+  Writer(const General& g, Builder& b, const Request& request)
+      : b_(b),
+        request_(request),
+        g_(g),
+        t_(b.target()),
+        op_(*g.chain.anchor),
+        out_(b.stage(g.chain.final->name())),
+        v_(choose_lanes(op_.axes[g.vector].extent, op_.output.dtype().bytes(), t_)),
+        vn_(arith::ceil_div(op_.axes[g.vector].extent, v_)) {}
 
-  Plan run() {
-    const int64_t extent = op_.axes[g_.vector].extent;
-    const int64_t v = choose_lanes(extent, op_.output.dtype().bytes(), t_);
-    const int64_t columns = g_.column == kNone ? 1 : op_.axes[g_.column].extent;
-    const int64_t most = std::max<int64_t>(1, (t_.vector_registers - columns - 1) / columns);
-    const int64_t rows = g_.row == kNone ? 1 : op_.axes[g_.row].extent;
-    knobs() = {{"v", v},
-               {"vn", arith::ceil_div(extent, v)},
-               {"rn", choice("rn", arith::ceil_div(rows, std::min(rows, most)), rows)}};
-    line("cache_write {} register", op_.name());
-    for (const te::ComputeOp* i : g_.chain.inlined) line("compute_inline {}", i->name());
+  void run() {
+    acc_ = b_.cache_write(b_.stage(op_.name()), ir::Scope::kRegister);
+    for (const te::ComputeOp* i : g_.chain.inlined) b_.compute_inline(b_.stage(i->name()));
     store_operands();
     tile_output();
     tile_sum();
-    return take();
   }
 
  private:
-  std::string name(const te::ComputeOp& op, size_t axis) const { return op.axes[axis].var.name(); }
-
   // Dimension `dim` of `rank` split in two: its blocks first, its lanes last.
-  void vectors_last(const std::string& stage, size_t dim, size_t rank) {
-    line("layout_split {} {} [$vn, $v]", stage, dim);
-    std::vector<std::string> perm{std::to_string(dim)};
-    for (size_t d = 0; d <= rank; ++d) {
-      if (d != dim && d != dim + 1) perm.push_back(std::to_string(d));
+  void vectors_last(StageRef stage, size_t dim, size_t rank) {
+    const auto at = static_cast<int64_t>(dim);
+    b_.layout_split(stage, at, {vn_, v_});
+    std::vector<int64_t> perm{at};
+    for (int64_t d = 0; d <= static_cast<int64_t>(rank); ++d) {
+      if (d != at && d != at + 1) perm.push_back(d);
     }
-    perm.push_back(std::to_string(dim + 1));
-    line("layout_reorder {} [{}]", stage, comma(perm));
+    perm.push_back(at + 1);
+    b_.layout_reorder(stage, perm);
   }
 
   void store_operands() {
     for (size_t d = 0; g_.padding && d < g_.source.rank(); ++d) {
-      if (g_.padding->before[d] + g_.padding->after[d] > 0) {
-        line("layout_pad {} {} {} {}", g_.source.name(), d, g_.padding->before[d],
-             g_.padding->after[d]);
-      }
+      const int64_t before = g_.padding->before[d], after = g_.padding->after[d];
+      if (before + after > 0)
+        b_.layout_pad(b_.stage(g_.source.name()), static_cast<int64_t>(d), before, after);
     }
     for (size_t d = 0; d < g_.w.indices.size(); ++d) {
       if (plain_axis(g_.w.indices[d], op_) == g_.vector)
-        vectors_last(g_.w.tensor.name(), d, g_.w.tensor.rank());
+        vectors_last(b_.stage(g_.w.tensor.name()), d, g_.w.tensor.rank());
     }
     vectors_last(out_, g_.vector, op_.axes.size());
     vectors_last(acc_, g_.vector, op_.axes.size());
-    store_fixed_inputs({g_.w.tensor.name()});
+    store_fixed_inputs(b_, request_, {g_.w.tensor.name()});
+  }
+
+  // Where an axis that is not the vector's stands behind its blocks; the blocks and the lanes themselves.
+  Loop axis(StageRef stage, size_t d) const { return b_.axis(stage, d < g_.vector ? d + 1 : d); }
+  Loop blocks(StageRef stage) const { return b_.axis(stage, 0); }
+  Loop lanes(StageRef stage) const { return b_.axis(stage, op_.axes.size()); }
+
+  Value ask_row_parts() {
+    const int64_t columns = g_.column == kNone ? 1 : op_.axes[g_.column].extent;
+    const int64_t most = std::max<int64_t>(1, (t_.vector_registers - columns - 1) / columns);
+    const int64_t rows = op_.axes[g_.row].extent;
+    return b_.ask({HoleKind::kParts, out_.id, 0}, "rn", Domain::range(1, rows),
+                  arith::ceil_div(rows, std::min(rows, most)));
   }
 
   void tile_output() {
-    const te::ComputeOp& like = *g_.chain.final;
-    const std::string vector = name(like, g_.vector);
-    std::vector<std::string> outer{vector + "_0"};
-    std::vector<std::string> inner;
-    for (size_t d = 0; d < like.axes.size(); ++d) {
-      if (d != g_.vector && d != g_.column && d != g_.row) outer.push_back(name(like, d));
+    std::vector<Loop> outer{blocks(out_)}, inner;
+    for (size_t d = 0; d < op_.axes.size(); ++d) {
+      if (d != g_.vector && d != g_.column && d != g_.row) outer.push_back(axis(out_, d));
     }
+    const std::vector<Loop> even = outer;
     if (g_.row != kNone) {
-      line("split {} {} [$rn] parts", out_, name(like, g_.row));
-      outer.push_back(name(like, g_.row) + ".0");
-      inner.push_back(name(like, g_.row) + ".1");
+      const auto [rows, row] = b_.parts(axis(out_, g_.row), ask_row_parts());
+      outer.push_back(rows);
+      inner.push_back(row);
     }
-    if (g_.column != kNone) inner.push_back(name(like, g_.column));
-    std::vector<std::string> order = outer;
+    if (g_.column != kNone) inner.push_back(axis(out_, g_.column));
+    std::vector<Loop> order = outer;
     order.insert(order.end(), inner.begin(), inner.end());
-    order.push_back(vector + "_1");
-    line("reorder {} [{}]", out_, comma(order));
-    for (const std::string& i : inner) line("unroll {} {}", out_, i);
-    line("vectorize {} {}_1", out_, vector);
-    line("compute_at {} {} {}", acc_, out_, outer.back());
-    deal_out(like, outer);
+    order.push_back(lanes(out_));
+    b_.reorder(order);
+    for (const Loop& i : inner) b_.unroll(i);
+    b_.vectorize(lanes(out_));
+    b_.compute_at(acc_, outer.back());
+    share_out(even);
   }
 
   // The fewest outer loops that keep all cores busy; the one that may have unequal parts is left alone.
-  void deal_out(const te::ComputeOp& like, const std::vector<std::string>& outer) {
-    std::vector<std::string> fused{outer[0]};
-    int64_t pieces = knobs()["vn"];
-    for (size_t d = 0; d < like.axes.size() && balance(pieces, t_.cores) < 0.97; ++d) {
-      if (d == g_.vector || d == g_.column || d == g_.row) continue;
-      fused.push_back(name(like, d));
-      pieces *= like.axes[d].extent;
+  void share_out(const std::vector<Loop>& even) {
+    std::vector<Loop> taken;
+    int64_t pieces = 1;
+    for (const Loop& l : even) {
+      if (!taken.empty() && balance(pieces, t_.cores) >= 0.97) break;
+      taken.push_back(l);
+      pieces *= b_.extent(l);
     }
-    std::string joined = fused[0];
-    for (size_t i = 1; i < fused.size(); ++i) joined += "@" + fused[i];
-    if (fused.size() > 1) line("fuse {} [{}]", out_, comma(fused));
-    line("parallel {} {}", out_, joined);
+    b_.parallel(b_.fuse(taken));
   }
 
   void tile_sum() {
-    std::vector<std::string> order;
-    for (const te::Axis& a : op_.reduce_axes) order.push_back(a.var.name());
+    std::vector<Loop> order, unrolled;
+    for (size_t d = 0; d < op_.reduce_axes.size(); ++d)
+      order.push_back(b_.axis(acc_, op_.axes.size() + 1 + d));
     for (const size_t d : {g_.row, g_.column}) {
-      if (d != kNone) order.push_back(name(op_, d));
+      if (d != kNone) unrolled.push_back(axis(acc_, d));
     }
-    order.push_back(name(op_, g_.vector) + "_1");
-    line("reorder {} [{}]", acc_, comma(order));
-    for (const size_t d : {g_.row, g_.column}) {
-      if (d != kNone) line("unroll {} {}", acc_, name(op_, d));
-    }
-    line("vectorize {} {}_1", acc_, name(op_, g_.vector));
+    order.insert(order.end(), unrolled.begin(), unrolled.end());
+    order.push_back(lanes(acc_));
+    b_.reorder(order);
+    for (const Loop& l : unrolled) b_.unroll(l);
+    b_.vectorize(lanes(acc_));
   }
 
+  Builder& b_;
+  const Request& request_;
   const General& g_;
   const target::Target& t_;
   const te::ComputeOp& op_;
-  std::string out_, acc_;
+  StageRef out_, acc_;
+  int64_t v_, vn_;  // lanes, vectors
 };
 
 }  // namespace
 
-std::optional<Plan> plan_contraction(const schedule::State& initial, const Request& request) {
-  const auto g = match(initial.dag());
+std::optional<Written> write_contraction(Builder& b, const Request& request) {
+  const auto g = match(b.dag());
   if (!g || (g->padding && (!request.borders || request.fixed.contains(g->source.name()))))
     return std::nullopt;
-  return Writer(*g, initial, request).run();
+  Writer(*g, b, request).run();
+  return Written{};
 }
 
 }  // namespace tenon::templates

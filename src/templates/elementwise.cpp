@@ -6,11 +6,17 @@
 #include <numeric>
 
 #include "ir/visit.h"
-#include "templates/anchor.h"
+#include "te/access.h"
+#include "templates/edges.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
+
+using space::Builder;
+using space::Loop;
+using space::StageRef;
 
 namespace {
 
@@ -90,76 +96,84 @@ std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Targe
 
 // From blocks of channels to the plain order: vectors of channels are read, and tiles of them turned and stored.
 //   n c y x  =>  n c.0 (y x).0 (y x).1 c.1, the last a vector, the one before it unrolled
-bool unblock(PlanWriter& p, const te::ComputeOp& op, const te::Tensor& from) {
-  const auto it = p.request().fixed.find(from.name());
-  if (it == p.request().fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4)
-    return false;
+bool unblock(Builder& b, const Request& request, const te::ComputeOp& op, const te::Tensor& from) {
+  const auto it = request.fixed.find(from.name());
+  if (it == request.fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4) return false;
   const int64_t block = block_of(it->second, 1).value_or(1);
   const int64_t channels = op.axes[1].extent;
-  if (block < 4 || block > p.target().lanes(4) || channels % block != 0) return false;
-  const std::string out = op.name(), n = op.axes[0].var.name(), c = op.axes[1].var.name();
-  std::vector<std::string> spatial;
-  std::string at;
-  int64_t positions = 1;
-  for (size_t d = 2; d < op.axes.size(); ++d) {
-    spatial.push_back(op.axes[d].var.name());
-    at += (at.empty() ? "" : "@") + spatial.back();
-    positions *= op.axes[d].extent;
-  }
-  p.knobs()["v"] = block;
-  p.knobs()["parts"] = arith::ceil_div(positions, 16);
-  if (spatial.size() > 1) p.line("fuse {} [{}]", out, comma(spatial));
-  p.line("split {} {} [$v]\nsplit {} {} [$parts] parts", out, c, out, at);
-  p.line("reorder {} [{}, {}.0, {}.0, {}.1, {}.1]", out, n, c, at, at, c);
-  p.line("unroll {} {}.1\nvectorize {} {}.1", out, at, out, c);
-  deal_out(p, out, {{n, op.axes[0].extent}, {c + ".0", channels / block}},
-           op.axes[0].extent * channels / block * positions);
+  if (block < 4 || block > b.target().lanes(4) || channels % block != 0) return false;
+  const StageRef out = b.stage(op.name());
+  std::vector<Loop> spatial;
+  for (size_t d = 2; d < op.axes.size(); ++d) spatial.push_back(b.axis(out, d));
+  const Loop n = b.axis(out, 0), at = b.fuse(spatial);
+  const int64_t positions = b.extent(at);
+  const auto [c, lanes] = b.split<2>(b.axis(out, 1), {block});
+  const auto [tiles, turned] = b.parts(at, arith::ceil_div(positions, 16));
+  b.reorder({n, c, tiles, turned, lanes});
+  b.unroll(turned);
+  b.vectorize(lanes);
+  deal_out(b, {n, c}, op.axes[0].extent * channels / block * positions);
   return true;
+}
+
+// The layout asked for the output, or that of an input which is read in place.
+std::optional<layout::Layout> find_asked(const Request& request, const te::ComputeDag& dag,
+                                         const te::ComputeOp& op,
+                                         const std::vector<te::Access>& accesses) {
+  if (const auto it = request.fixed.find(op.name()); it != request.fixed.end()) return it->second;
+  for (const te::Input& in : dag.inputs) {
+    const auto it = request.fixed.find(in.tensor.name());
+    if (it != request.fixed.end() && in_place(op, accesses, in.tensor)) return it->second;
+  }
+  return std::nullopt;
+}
+
+// Returns the layout that is asked for the output, or suits it; nothing if any does.
+std::optional<layout::Layout> store_edges(Builder& b, const Request& request,
+                                          const te::ComputeOp& op,
+                                          const std::vector<te::Access>& accesses) {
+  const te::ComputeDag& dag = b.dag();
+  auto asked = find_asked(request, dag, op, accesses);
+  store_fixed_inputs(b, request);
+  for (const te::Access& a : accesses) {
+    if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, b.target());
+    if (request.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
+        dag.readers(a.tensor).size() > 1)
+      continue;
+    if (const auto blocks = in_blocks(a.tensor, b.target()))
+      b.store(b.stage(a.tensor.name()), *blocks);
+  }
+  if (!asked) return asked;
+  b.store(b.stage(op.name()), *asked);
+  for (const te::Input& in : dag.inputs) {
+    if (!request.fixed.contains(in.tensor.name()) && in_place(op, accesses, in.tensor))
+      b.store(b.stage(in.tensor.name()), *asked);
+  }
+  return asked;
 }
 
 }  // namespace
 
-std::optional<Plan> plan_elementwise(const schedule::State& initial, const Request& request) {
-  const te::ComputeDag& dag = initial.dag();
+std::optional<Written> write_elementwise(Builder& b, const Request& request) {
+  const te::ComputeDag& dag = b.dag();
   if (dag.outputs.size() != 1) return std::nullopt;
   for (const te::OpRef& op : dag.ops) {
     if (op->is_reduction()) return std::nullopt;
   }
-  const std::string out = dag.outputs[0].name();
-  PlanWriter p(initial, request);
+  const StageRef out = b.stage(dag.outputs[0].name());
   for (const te::OpRef& o : dag.ops) {
-    if (o->name() != out) p.line("compute_inline {}", o->name());
+    if (b.stage(o->name()) != out) b.compute_inline(b.stage(o->name()));
   }
-  if (p.refused()) return p.take();
-  const te::ComputeOp op = p.now(out);
+  if (b.refused()) return Written{};
+  const te::ComputeOp op = b.now(out);
   const auto accesses = te::accesses(op);
-  std::vector<std::string> alike;  // free tensors, best stored like the output
-  std::optional<layout::Layout> asked;
-  for (const te::Input& in : dag.inputs) {
-    const auto it = request.fixed.find(in.tensor.name());
-    const bool same = in_place(op, accesses, in.tensor);
-    if (same && it == request.fixed.end()) alike.push_back(in.tensor.name());
-    if (same && it != request.fixed.end() && !asked) asked = it->second;
-  }
-  if (const auto it = request.fixed.find(out); it != request.fixed.end()) asked = it->second;
-  p.store_fixed_inputs();
-  for (const te::Access& a : accesses) {
-    if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, p.target());
-    if (request.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
-        dag.readers(a.tensor).size() > 1)
-      continue;
-    if (const auto blocks = in_blocks(a.tensor, p.target())) p.store(a.tensor.name(), *blocks);
-  }
-  if (asked) {
-    p.store(out, *asked);
-    for (const std::string& s : alike) p.store(s, *asked);
-  }
+  const auto asked = store_edges(b, request, op, accesses);
   const bool copies = op.body.as<ir::Load>() != nullptr && dag.inputs.size() == 1 &&
                       in_place(op, accesses, dag.inputs[0].tensor);
   const bool to_plain = asked && layout::same_storage(*asked, layout::Layout(op.output.shape()));
-  if (!copies || !to_plain || !unblock(p, op, dag.inputs[0].tensor)) loop_over_storage(p, out);
-  if (is_flexible(op, accesses)) p.set_flexible();
-  return p.take();
+  if (!copies || !to_plain || !unblock(b, request, op, dag.inputs[0].tensor))
+    loop_over_storage(b, out);
+  return Written{.flexible = is_flexible(op, accesses)};
 }
 
 }  // namespace tenon::templates

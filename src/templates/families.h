@@ -6,25 +6,25 @@
 
 namespace tenon::templates {
 
-std::optional<Plan> plan_winograd(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_strassen(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_im2col(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_conv(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_tiled(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_conv_bfloat16(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_depthwise(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_pair(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_conv_transpose(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_matmul(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_matmul_bfloat16(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_attention(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_contraction(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_pool(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_rows(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_elementwise(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_fused(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_plain(const schedule::State& initial, const Request& request);
-std::optional<Plan> plan_none(const schedule::State& initial, const Request& request);
+std::optional<Written> write_winograd(space::Builder& b, const Request& request);
+std::optional<Written> write_strassen(space::Builder& b, const Request& request);
+std::optional<Written> write_im2col(space::Builder& b, const Request& request);
+std::optional<Written> write_conv(space::Builder& b, const Request& request);
+std::optional<Written> write_tiled(space::Builder& b, const Request& request);
+std::optional<Written> write_conv_bfloat16(space::Builder& b, const Request& request);
+std::optional<Written> write_depthwise(space::Builder& b, const Request& request);
+std::optional<Written> write_pair(space::Builder& b, const Request& request);
+std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request);
+std::optional<Written> write_matmul(space::Builder& b, const Request& request);
+std::optional<Written> write_matmul_bfloat16(space::Builder& b, const Request& request);
+std::optional<Written> write_attention(space::Builder& b, const Request& request);
+std::optional<Written> write_contraction(space::Builder& b, const Request& request);
+std::optional<Written> write_pool(space::Builder& b, const Request& request);
+std::optional<Written> write_rows(space::Builder& b, const Request& request);
+std::optional<Written> write_reduce_all(space::Builder& b, const Request& request);
+std::optional<Written> write_elementwise(space::Builder& b, const Request& request);
+std::optional<Written> write_fused(space::Builder& b, const Request& request);
+std::optional<Written> write_plain(space::Builder& b, const Request& request);
+std::optional<Written> write_none(space::Builder& b, const Request& request);
 
 }  // namespace tenon::templates

@@ -4,8 +4,11 @@
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
+
+using space::Loop;
 
 namespace {
 
@@ -19,72 +22,81 @@ bool is_basic(const layout::Layout& l) {
   return true;
 }
 
-class Writer : private PlanWriter {
+class Writer {
  public:
-  Writer(const Chain& c, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request),
-        c_(c),
-        out_(c.final->name()),
-        sum_(c.anchor->name() + ".cache"),
-        stored_(c.final->output.shape()) {
-    const auto it = request.fixed.find(out_);
-    if (it != request.fixed.end()) stored_ = it->second;
-  }
+  Writer(const Chain& c, space::Builder& b, const Request& request)
+      : b_(b), request_(request), c_(c), out_(b.stage(c.final->name())) {}
 
-  std::optional<Plan> run() {
-    if (!is_basic(stored_) || c_.final->axes.empty()) return std::nullopt;
-    line("cache_write {} local", c_.anchor->name());
-    for (const te::ComputeOp* op : c_.inlined) line("compute_inline {}", op->name());
-    store_fixed_inputs();
-    store(out_, stored_);
-    store(sum_, stored_);
-    if (!refused()) tile();
-    return take();
+  void run(const layout::Layout& stored) {
+    sum_ = b_.cache_write(b_.stage(c_.anchor->name()), ir::Scope::kLocal);
+    for (const te::ComputeOp* op : c_.inlined) b_.compute_inline(b_.stage(op->name()));
+    store_fixed_inputs(b_, request_);
+    b_.store(out_, stored);
+    b_.store(sum_, stored);
+    if (!b_.refused()) tile();
   }
 
  private:
   void tile() {
-    const te::ComputeOp op = now(out_), sum = now(sum_);
-    const te::Axis& last = op.axes.back();
-    const int64_t v = target().lanes(sum.output.dtype().bytes());
-    std::vector<NamedLoop> loops;
+    const size_t rank = b_.now(out_).axes.size();
+    std::vector<Loop> loops;
     int64_t work = 1;
-    for (const te::Axis& a : sum.reduce_axes) work *= a.extent;
-    for (const te::Axis& a : op.axes) {
-      loops.push_back({a.var.name(), a.extent});
-      work *= a.extent;
+    for (size_t d = 0; d < rank; ++d) {
+      loops.push_back(b_.axis(out_, d));
+      work *= b_.extent(loops.back());
     }
-    const bool cut = v >= 2 && last.extent > v;
-    const bool whole = !cut && v >= 2 && last.extent >= 2 && op.axes.size() > 1;
-    if (cut) {
-      knobs()["v"] = v;
-      line("split {} {} [$v]\nvectorize {} {}.1", out_, last.var.name(), out_, last.var.name());
-      loops.back() = {last.var.name() + ".0", arith::ceil_div(last.extent, v)};
-    } else if (whole) {
-      line("vectorize {} {}", out_, last.var.name());
-      loops.pop_back();
-    }
-    line("compute_at {} {} {}", sum_, out_, loops.back().name);
-    std::vector<std::string> order;
-    for (const te::Axis& a : sum.reduce_axes) order.push_back(a.var.name());
-    order.push_back(sum.axes.back().var.name());
-    line("reorder {} [{}]", sum_, comma(order));
-    if (cut || whole) line("vectorize {} {}", sum_, sum.axes.back().var.name());
+    const bool vectors = cut_vectors(loops);
+    b_.compute_at(sum_, loops.back());
+    for (const te::Axis& a : b_.now(sum_).reduce_axes) work *= a.extent;
+    tile_sum(vectors);
     if (loops.size() > 1) loops.pop_back();  // what is attached stays at a loop of its own
-    deal_out(*this, out_, loops, work);
+    deal_out(b_, loops, work);
   }
 
+  // The last loop, or a part of it, becomes vectors if it is long enough; `loops` are those outside of them then.
+  bool cut_vectors(std::vector<Loop>& loops) {
+    const int64_t v = b_.target().lanes(b_.now(sum_).output.dtype().bytes());
+    const int64_t extent = b_.extent(loops.back());
+    if (v >= 2 && extent > v) {
+      const auto [outer, lanes] = b_.split<2>(loops.back(), {v});
+      b_.vectorize(lanes);
+      loops.back() = outer;
+      return true;
+    }
+    if (v < 2 || extent < 2 || loops.size() < 2) return false;
+    b_.vectorize(loops.back());
+    loops.pop_back();
+    return true;
+  }
+
+  void tile_sum(bool vectors) {
+    const te::ComputeOp& sum = b_.now(sum_);
+    const size_t rank = sum.axes.size();
+    const Loop last = b_.axis(sum_, rank - 1);
+    std::vector<Loop> order;
+    for (size_t d = 0; d < sum.reduce_axes.size(); ++d) order.push_back(b_.axis(sum_, rank + d));
+    order.push_back(last);
+    b_.reorder(order);
+    if (vectors) b_.vectorize(last);
+  }
+
+  space::Builder& b_;
+  const Request& request_;
   const Chain& c_;
-  std::string out_, sum_;
-  layout::Layout stored_;
+  space::StageRef out_, sum_;
 };
 
 }  // namespace
 
-std::optional<Plan> plan_fused(const schedule::State& initial, const Request& request) {
-  const auto chain = find_chain(initial.dag());
-  if (!chain || chain->final == chain->anchor) return std::nullopt;
-  return Writer(*chain, initial, request).run();
+std::optional<Written> write_fused(space::Builder& b, const Request& request) {
+  const auto chain = find_chain(b.dag());
+  if (!chain || chain->final == chain->anchor || chain->final->axes.empty()) return std::nullopt;
+  const auto asked = request.fixed.find(chain->final->name());
+  const layout::Layout stored =
+      asked == request.fixed.end() ? layout::Layout(chain->final->output.shape()) : asked->second;
+  if (!is_basic(stored)) return std::nullopt;
+  Writer(*chain, b, request).run(stored);
+  return Written{};
 }
 
 }  // namespace tenon::templates

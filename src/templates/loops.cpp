@@ -9,6 +9,10 @@
 
 namespace tenon::templates {
 
+using space::Builder;
+using space::Loop;
+using space::StageRef;
+
 namespace {
 
 constexpr int64_t kMinWork = 256;  // vectors
@@ -44,45 +48,42 @@ bool joins(const te::ComputeOp& op, const std::vector<te::Access>& accesses, siz
   return true;
 }
 
-std::string joined(const std::vector<NamedLoop>& loops) {
-  std::string out;
-  for (const NamedLoop& l : loops) out += (out.empty() ? "" : "@") + l.name;
-  return out;
-}
-
-std::vector<std::string> names(const std::vector<NamedLoop>& loops) {
-  std::vector<std::string> out;
-  for (const NamedLoop& l : loops) out.push_back(l.name);
-  return out;
-}
-
-// One loop where several join; `last` is set to the innermost axis of each.
-std::vector<NamedLoop> join_loops(PlanWriter& p, const std::string& stage, const te::ComputeOp& op,
-                                  const std::vector<te::Access>& accesses,
-                                  std::vector<size_t>& last) {
-  std::vector<NamedLoop> out;
+// Whether each axis is one loop with the next one.
+std::vector<bool> joined_axes(const te::ComputeOp& op, const std::vector<te::Access>& accesses) {
   const std::vector<bool> used = used_in_values(op);
-  const auto join = [&](size_t a) { return !used[a] && !used[a + 1] && joins(op, accesses, a); };
-  size_t d = 0;
-  while (d < op.axes.size()) {
-    std::vector<NamedLoop> run{{op.axes[d].var.name(), op.axes[d].extent}};
-    int64_t extent = op.axes[d].extent;
-    for (; d + 1 < op.axes.size() && join(d); ++d) {
-      run.push_back({op.axes[d + 1].var.name(), op.axes[d + 1].extent});
-      extent *= op.axes[d + 1].extent;
-    }
-    last.push_back(d++);
-    if (run.size() > 1) p.line("fuse {} [{}]", stage, comma(names(run)));
-    out.push_back({joined(run), extent});
+  std::vector<bool> out(op.axes.size(), false);
+  for (size_t d = 0; d + 1 < op.axes.size(); ++d) {
+    out[d] = !used[d] && !used[d + 1] && joins(op, accesses, d);
   }
   return out;
 }
 
-// Lanes for a loop of this extent; 1 if it is too short.
-int64_t lanes_for(int64_t extent, int64_t full) {
-  int64_t v = full;
-  while (v > extent) v /= 2;
-  return std::max<int64_t>(v, 1);
+// One loop where several join; `last` is set to the innermost axis of each.
+std::vector<Loop> join_loops(Builder& b, StageRef stage, const te::ComputeOp& op,
+                             const std::vector<te::Access>& accesses, std::vector<size_t>& last) {
+  std::vector<Loop> out, run;
+  const std::vector<bool> joined = joined_axes(op, accesses);
+  for (size_t d = 0; d < op.axes.size(); ++d) {
+    run.push_back(b.axis(stage, d));
+    if (joined[d]) continue;
+    last.push_back(d);
+    out.push_back(b.fuse(run));
+    run.clear();
+  }
+  return out;
+}
+
+int64_t product_of(const Builder& b, const std::vector<Loop>& loops) {
+  int64_t n = 1;
+  for (const Loop& l : loops) n *= b.extent(l);
+  return n;
+}
+
+// A loop over vectors, and their lanes.
+std::array<Loop, 2> cut_vectors(Builder& b, Loop loop, int64_t v) {
+  const auto cut = b.split<2>(loop, {v});
+  b.vectorize(cut[1]);
+  return cut;
 }
 
 // Loops that walk through an operand without gaps, innermost first, while the vectors of the stage stride through it: a
@@ -96,157 +97,179 @@ struct Across {
 constexpr int64_t kFar = 4;      // strides up to here are read in one go anyway
 constexpr int64_t kTurned = 16;  // most that is turned at once
 
+// The nest of one stage.
+struct Nest {
+  StageRef stage;
+  te::ComputeOp op;
+  std::vector<te::Access> accesses;
+  std::vector<Loop> loops;   // joined
+  std::vector<size_t> last;  // innermost axis of each
+};
+
 // The loop, not the last one, that steps through the operand by `stride`.
-std::optional<size_t> loop_by(const te::Access& a, const std::vector<NamedLoop>& loops,
-                              const std::vector<size_t>& last, int64_t stride) {
-  for (size_t i = 0; i + 1 < loops.size(); ++i) {
-    if (a.strides[last[i]] == stride && loops[i].extent > 1) return i;
+std::optional<size_t> loop_by(const Builder& b, const te::Access& a, const Nest& n,
+                              int64_t stride) {
+  for (size_t i = 0; i + 1 < n.loops.size(); ++i) {
+    if (a.strides[n.last[i]] == stride && b.extent(n.loops[i]) > 1) return i;
   }
   return std::nullopt;
 }
 
-std::optional<Across> find_across(const std::vector<te::Access>& accesses,
-                                  const std::vector<NamedLoop>& loops,
-                                  const std::vector<size_t>& last) {
-  for (const te::Access& a : accesses) {
-    if (!a.affine || a.tensor.dtype().bytes() != 4 || a.strides[last.back()] <= kFar) continue;
-    Across found;
-    int64_t reached = 1;
-    while (reached < kTurned && !found.cut) {
-      const auto i = loop_by(a, loops, last, reached);
-      if (!i) break;
-      const int64_t n = loops[*i].extent;
-      if (reached * n <= kTurned) {
-        found.whole.push_back(*i);
-        reached *= n;
-        continue;
-      }
-      while (found.steps * 2 * reached <= kTurned && n % (found.steps * 2) == 0) found.steps *= 2;
-      if (found.steps == 1) break;
-      found.cut = i;
-      reached *= found.steps;
+// Steps across the vectors that read `a` without gaps; nothing if they are too few.
+std::optional<Across> across_of(const Builder& b, const te::Access& a, const Nest& n) {
+  Across found;
+  int64_t reached = 1;
+  while (reached < kTurned && !found.cut) {
+    const auto i = loop_by(b, a, n, reached);
+    if (!i) break;
+    const int64_t extent = b.extent(n.loops[*i]);
+    if (reached * extent <= kTurned) {
+      found.whole.push_back(*i);
+      reached *= extent;
+      continue;
     }
-    if (reached >= kFar) return found;
+    while (found.steps * 2 * reached <= kTurned && extent % (found.steps * 2) == 0)
+      found.steps *= 2;
+    if (found.steps == 1) break;
+    found.cut = i;
+    reached *= found.steps;
+  }
+  if (reached < kFar) return std::nullopt;
+  return found;
+}
+
+std::optional<Across> find_across(const Builder& b, const Nest& n) {
+  for (const te::Access& a : n.accesses) {
+    if (!a.affine || a.tensor.dtype().bytes() != 4 || a.strides[n.last.back()] <= kFar) continue;
+    if (auto found = across_of(b, a, n)) return found;
   }
   return std::nullopt;
 }
 
 // Vectors of the last loop, the steps across them unrolled, everything else outside.
-void turn_tiles(PlanWriter& p, const std::string& stage, const std::vector<NamedLoop>& loops,
-                const Across& across, int64_t v) {
-  const NamedLoop& inner = loops.back();
-  p.knobs()["v"] = v;
-  p.line("split {} {} [$v]\nvectorize {} {}.1", stage, inner.name, stage, inner.name);
-  std::vector<NamedLoop> outer;
-  std::vector<std::string> unrolled;
-  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+void turn_tiles(Builder& b, const Nest& n, const Across& across, int64_t v) {
+  const int64_t work = product_of(b, n.loops);
+  const auto [inner, lanes] = cut_vectors(b, n.loops.back(), v);
+  std::vector<Loop> outer, unrolled;
+  for (size_t i = 0; i + 1 < n.loops.size(); ++i) {
     if (std::find(across.whole.begin(), across.whole.end(), i) != across.whole.end()) continue;
     if (across.cut == i) {
-      p.knobs()["across"] = across.steps;
-      p.line("split {} {} [$across]", stage, loops[i].name);
-      outer.push_back({loops[i].name + ".0", loops[i].extent / across.steps});
+      const auto [cut, steps] = b.split<2>(n.loops[i], {across.steps});
+      outer.push_back(cut);
+      unrolled.push_back(steps);
     } else {
-      outer.push_back(loops[i]);
+      outer.push_back(n.loops[i]);
     }
   }
-  outer.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
-  if (across.cut) unrolled.push_back(loops[*across.cut].name + ".1");
+  outer.push_back(inner);
   for (auto i = across.whole.rbegin(); i != across.whole.rend(); ++i)
-    unrolled.push_back(loops[*i].name);
-  p.line("reorder {} [{}, {}, {}.1]", stage, comma(names(outer)), comma(unrolled), inner.name);
-  int64_t work = 1;
-  for (const NamedLoop& l : loops) work *= l.extent;
-  for (const std::string& s : unrolled) p.line("unroll {} {}", stage, s);
-  deal_out(p, stage, outer, work / v);
+    unrolled.push_back(n.loops[*i]);
+  std::vector<Loop> order = outer;
+  order.insert(order.end(), unrolled.begin(), unrolled.end());
+  order.push_back(lanes);
+  b.reorder(order);
+  for (const Loop& l : unrolled) b.unroll(l);
+  deal_out(b, outer, work / v);
+}
+
+// A long single loop is dealt out in blocks that one core walks through on its own.
+void cut_blocks(Builder& b, Loop loop, int64_t v, int64_t work) {
+  const auto [blocks, vectors, lanes] = b.split<3>(loop, {kMinWork, v});
+  b.vectorize(lanes);
+  deal_out(b, {blocks}, work, {arith::ceil_div(work, kMinWork)});
+}
+
+// Tiles of v steps of loop `at` and vectors of `inner`, everything else outside.
+void square_tiles(Builder& b, const std::vector<Loop>& loops, size_t at, Loop inner, Loop lanes,
+                  int64_t v, int64_t work) {
+  std::vector<Loop> order;
+  for (size_t d = 0; d < loops.size(); ++d) {
+    if (d != at) order.push_back(loops[d]);
+  }
+  Loop steps = loops[at];
+  if (b.extent(steps) > v) {  // not short enough to stay as it is
+    const auto [outer, rest] = b.split<2>(steps, {v});
+    order.push_back(outer);
+    steps = rest;
+  }
+  order.push_back(inner);
+  std::vector<Loop> all = order;
+  all.insert(all.end(), {steps, lanes});
+  b.reorder(all);
+  deal_out(b, order, work);
+}
+
+// Vectors of the last loop; `loops` are the others.
+void cut_last(Builder& b, const Nest& n, std::vector<Loop> loops, int64_t v, int64_t work) {
+  const auto [inner, lanes] = cut_vectors(b, n.loops.back(), v);
+  if (const auto axis = transposed_axis(n.op, n.accesses)) {
+    const auto at = std::find(loops.begin(), loops.end(), b.axis(n.stage, *axis));
+    if (at != loops.end())
+      return square_tiles(b, loops, static_cast<size_t>(at - loops.begin()), inner, lanes, v, work);
+  }
+  loops.push_back(inner);
+  deal_out(b, loops, work);
 }
 
 }  // namespace
 
-void deal_out(PlanWriter& p, const std::string& stage, const std::vector<NamedLoop>& loops,
-              int64_t work) {
-  const int cores = p.target().cores;
+void deal_out(Builder& b, const std::vector<Loop>& loops, int64_t work,
+              const std::vector<int64_t>& extents) {
+  const int cores = b.target().cores;
   if (cores < 2 || work < kMinWork) return;
-  std::vector<NamedLoop> taken;
+  std::vector<Loop> taken;
   int64_t pieces = 1;
-  for (const NamedLoop& l : loops) {
-    if (balance(pieces, cores) >= 0.9) break;
-    taken.push_back(l);
-    pieces *= l.extent;
+  for (size_t i = 0; i < loops.size() && balance(pieces, cores) < 0.9; ++i) {
+    taken.push_back(loops[i]);
+    pieces *= extents.empty() ? b.extent(loops[i]) : extents[i];
   }
-  if (pieces < 2) return;
-  if (taken.size() > 1) p.line("fuse {} [{}]", stage, comma(names(taken)));
-  p.line("parallel {} {}", stage, joined(taken));
+  if (pieces >= 2) b.parallel(b.fuse(taken));
 }
 
-void loop_over_storage(PlanWriter& p, const std::string& stage) {
-  if (p.refused()) return;
-  const te::ComputeOp op = p.now(stage);
-  if (op.axes.empty()) return;
-  const auto accesses = te::accesses(op);
-  std::vector<size_t> last;
-  std::vector<NamedLoop> loops = join_loops(p, stage, op, accesses, last);
-  NamedLoop inner = loops.back();
-  const int64_t full = std::min<int64_t>(p.target().lanes(op.output.dtype().bytes()), 64);
-  const int64_t v = lanes_for(inner.extent, full);
-  if (const auto across = find_across(accesses, loops, last);
-      across && v >= kFar && inner.extent % v == 0)
-    return turn_tiles(p, stage, loops, *across, v);
+int64_t storage_lanes(const Builder& b, StageRef stage) {
+  const te::ComputeOp& op = b.now(stage);
+  if (op.axes.empty()) return 1;
+  const std::vector<bool> joined = joined_axes(op, te::accesses(op));
+  int64_t extent = op.axes.back().extent;
+  for (size_t d = op.axes.size() - 1; d > 0 && joined[d - 1]; --d) extent *= op.axes[d - 1].extent;
+  int64_t v = std::min<int64_t>(b.target().lanes(op.output.dtype().bytes()), 64);
+  while (v > extent) v /= 2;
+  return std::max<int64_t>(v, 1);
+}
+
+void loop_over_storage(Builder& b, StageRef stage, int64_t most) {
+  if (b.refused()) return;
+  Nest n{stage, b.now(stage), {}, {}, {}};
+  if (n.op.axes.empty()) return;
+  n.accesses = te::accesses(n.op);
+  const int64_t v = std::min(storage_lanes(b, stage), most);
+  n.loops = join_loops(b, stage, n.op, n.accesses, n.last);
+  const int64_t extent = b.extent(n.loops.back());
+  if (const auto across = find_across(b, n); across && v >= kFar && extent % v == 0)
+    return turn_tiles(b, n, *across, v);
+  const std::vector<Loop> others(n.loops.begin(), n.loops.end() - 1);
+  const int64_t work = arith::ceil_div(extent, v) * product_of(b, others);
+  if (v < 2) return deal_out(b, others, work);
+  if (others.empty() && extent >= 16 * kMinWork) return cut_blocks(b, n.loops.back(), v, work);
+  cut_last(b, n, others, v, work);
+}
+
+void loop_by_vectors(Builder& b, StageRef stage) {
+  if (b.refused()) return;
+  const size_t rank = b.now(stage).axes.size();
+  if (rank == 0) return;
+  const int64_t v = b.target().lanes(4);
+  std::vector<Loop> loops;
+  for (size_t d = 0; d < rank; ++d) loops.push_back(b.axis(stage, d));
+  const int64_t work = product_of(b, loops);
+  const Loop last = loops.back();
   loops.pop_back();
-  int64_t work = arith::ceil_div(inner.extent, v);
-  for (const NamedLoop& l : loops) work *= l.extent;
-  if (v < 2) return deal_out(p, stage, loops, work);
-  p.knobs()["v"] = v;
-  // A long single loop is dealt out in blocks that one core walks through on its own.
-  if (loops.empty() && inner.extent >= 16 * kMinWork) {
-    p.knobs()["block"] = kMinWork;
-    p.line("split {} {} [$block, $v]\nvectorize {} {}.2", stage, inner.name, stage, inner.name);
-    return deal_out(p, stage, {{inner.name + ".0", arith::ceil_div(work, kMinWork)}}, work);
+  if (b.extent(last) > v) {
+    loops.push_back(cut_vectors(b, last, v)[0]);
+  } else if (b.extent(last) > 1) {
+    b.vectorize(last);
   }
-  p.line("split {} {} [$v]\nvectorize {} {}.1", stage, inner.name, stage, inner.name);
-  const auto across = transposed_axis(op, accesses);
-  size_t at = 0;  // of the joined loop that holds the axis
-  for (; across && at < loops.size(); ++at) {
-    if (loops[at].name == op.axes[*across].var.name()) break;
-  }
-  if (across && at < loops.size()) {
-    const NamedLoop& other = loops[at];
-    const bool whole = other.extent <= v;  // short enough to stay as it is
-    if (!whole) p.line("split {} {} [$v]", stage, other.name);
-    std::vector<NamedLoop> order;
-    for (size_t d = 0; d < loops.size(); ++d) {
-      if (d != at) order.push_back(loops[d]);
-    }
-    if (!whole) order.push_back({other.name + ".0", arith::ceil_div(other.extent, v)});
-    order.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
-    p.line("reorder {} [{}, {}, {}.1]", stage, comma(names(order)),
-           whole ? other.name : other.name + ".1", inner.name);
-    return deal_out(p, stage, order, work);
-  }
-  loops.push_back({inner.name + ".0", arith::ceil_div(inner.extent, v)});
-  deal_out(p, stage, loops, work);
-}
-
-void loop_by_vectors(PlanWriter& p, const std::string& stage) {
-  if (p.refused()) return;
-  const te::ComputeOp op = p.now(stage);
-  if (op.axes.empty()) return;
-  const int64_t v = p.target().lanes(4);
-  const NamedLoop last{op.axes.back().var.name(), op.axes.back().extent};
-  std::vector<NamedLoop> loops;
-  int64_t work = 1;
-  for (const te::Axis& a : op.axes) {
-    loops.push_back({a.var.name(), a.extent});
-    work *= a.extent;
-  }
-  if (last.extent > v) {
-    p.knobs()["hv"] = v;
-    p.line("split {} {} [$hv]\nvectorize {} {}.1", stage, last.name, stage, last.name);
-    loops.back() = {last.name + ".0", arith::ceil_div(last.extent, v)};
-  } else {
-    if (last.extent > 1) p.line("vectorize {} {}", stage, last.name);
-    loops.pop_back();
-  }
-  deal_out(p, stage, loops, work / v);
+  deal_out(b, loops, work / v);
 }
 
 }  // namespace tenon::templates

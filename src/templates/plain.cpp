@@ -3,20 +3,20 @@
 // loops parallel and vectors along their last dimension; a reduction sums up in a small local tile.
 #include <algorithm>
 
-#include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
+using space::Builder;
+using space::Loop;
+using space::StageRef;
+
 namespace {
 
-bool is_cheap(const te::ComputeOp& op) {
-  bool cheap = !op.is_reduction();
-  ir::visit(op.body, [&](const ir::Expr& e) { cheap = cheap && e.as<ir::Call>() == nullptr; });
-  return cheap;
-}
+bool is_cheap(const te::ComputeOp& op) { return !op.is_reduction() && !has_call(op); }
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op) {
   return std::any_of(dag.outputs.begin(), dag.outputs.end(),
@@ -30,86 +30,91 @@ bool needs_copy(const layout::Layout& l) {
   });
 }
 
-// The layouts that are asked for, and nothing else.
-void store_edges(PlanWriter& p) {
-  p.store_fixed_inputs();
-  for (const te::Tensor& t : p.dag().outputs) {
-    const auto it = p.request().fixed.find(t.name());
-    if (it == p.request().fixed.end()) continue;
-    if (needs_copy(it->second) && p.dag().producer(t)->is_reduction())
-      p.line("cache_write {} global", t.name());
-    p.store(t.name(), it->second);
+// The layouts that are asked for, and nothing else. Returns the sums of the stages that copy them.
+std::map<int32_t, StageRef> store_edges(Builder& b, const Request& request) {
+  std::map<int32_t, StageRef> sums;
+  store_fixed_inputs(b, request);
+  for (const te::Tensor& t : b.dag().outputs) {
+    const auto it = request.fixed.find(t.name());
+    if (it == request.fixed.end()) continue;
+    const StageRef stage = b.stage(t.name());
+    if (needs_copy(it->second) && b.dag().producer(t)->is_reduction())
+      sums[stage.id] = b.cache_write(stage, ir::Scope::kGlobal);
+    b.store(stage, it->second);
   }
+  return sums;
 }
 
-class Writer : private PlanWriter {
- public:
-  using PlanWriter::PlanWriter;
+// Sums in a local tile of one vector of the result.
+//   C[i, j] = sum(k)  =>  C.cache[i, j.1] = sum(k) at j.0 of C
+void sum_vectors(Builder& b, StageRef stage, std::vector<Loop>& loops, int64_t v) {
+  const size_t rank = loops.size(), sums = b.now(stage).reduce_axes.size();
+  const StageRef acc = b.cache_write(stage, ir::Scope::kLocal);
+  const auto [outer, lanes] = b.split<2>(loops.back(), {v});
+  b.vectorize(lanes);
+  std::vector<Loop> order;
+  for (size_t d = 0; d < sums; ++d) order.push_back(b.axis(acc, rank + d));
+  order.push_back(b.axis(acc, rank - 1));
+  b.reorder(order);
+  b.compute_at(acc, outer);
+  b.vectorize(order.back());  // attached, its extent is that of the vector
+  loops.back() = outer;
+}
 
-  Plan run() {
-    for (const te::OpRef& op : dag().ops) {
-      if (is_cheap(*op) && !is_output(dag(), *op)) line("compute_inline {}", op->name());
-    }
-    store_edges(*this);
-    for (const te::OpRef& op : dag().ops) {
-      if (refused()) break;
-      if (is_cheap(*op) && !is_output(dag(), *op)) continue;
-      if (now(op->name()).is_reduction()) {
-        reduce(op->name());
-      } else {
-        loop_over_storage(*this, op->name());
-        if (state().find(op->name() + ".cache") >= 0) reduce(op->name() + ".cache");
-      }
-    }
-    return take();
+void reduce(Builder& b, StageRef stage) {
+  if (b.refused()) return;
+  const te::ComputeOp op = b.now(stage);
+  if (op.axes.empty()) return;
+  const int64_t v = b.target().lanes(op.output.dtype().bytes());
+  int64_t work = 1;
+  for (const te::Axis& a : op.reduce_axes) work *= a.extent;
+  std::vector<Loop> loops;
+  for (size_t d = 0; d < op.axes.size(); ++d) {
+    loops.push_back(b.axis(stage, d));
+    work *= op.axes[d].extent;
   }
+  if (v >= 2 && op.axes.back().extent >= v) sum_vectors(b, stage, loops, v);
+  deal_out(b, loops, work);
+}
 
- private:
-  void reduce(const std::string& n) {
-    const te::ComputeOp op = now(n);
-    if (op.axes.empty()) return;
-    const te::Axis& last = op.axes.back();
-    const int64_t v = target().lanes(op.output.dtype().bytes());
-    int64_t work = 1;
-    for (const te::Axis& a : op.reduce_axes) work *= a.extent;
-    std::vector<NamedLoop> loops;
-    for (const te::Axis& a : op.axes) {
-      loops.push_back({a.var.name(), a.extent});
-      work *= a.extent;
-    }
-    if (v >= 2 && last.extent >= v) {
-      const std::string knob = "v" + std::to_string(op.output.dtype().bytes());
-      knobs()[knob] = v;
-      line("cache_write {} local", n);
-      line("split {} {} [${}]\nvectorize {} {}.1", n, last.var.name(), knob, n, last.var.name());
-      sum(op, n);
-      loops.back() = {last.var.name() + ".0", arith::ceil_div(last.extent, v)};
-    }
-    deal_out(*this, n, loops, work);
+// No nest has wider vectors than the last one that has any: that one's layout is asked for.
+int64_t lanes_of_last(const Builder& b, const std::vector<StageRef>& stages) {
+  for (auto it = stages.rbegin(); it != stages.rend(); ++it) {
+    if (b.now(*it).is_reduction()) continue;
+    if (const int64_t v = storage_lanes(b, *it); v > 1) return v;
   }
-
-  void sum(const te::ComputeOp& op, const std::string& out) {
-    const std::string acc = out + ".cache";
-    const std::string last = op.axes.back().var.name();
-    std::vector<std::string> order;
-    for (const te::Axis& a : op.reduce_axes) order.push_back(a.var.name());
-    order.push_back(last);
-    line("reorder {} [{}]", acc, comma(order));
-    line("compute_at {} {} {}.0", acc, out, last);
-    line("vectorize {} {}", acc, last);  // attached, its extent is that of the vector
-  }
-};
+  return 64;
+}
 
 }  // namespace
 
-std::optional<Plan> plan_plain(const schedule::State& initial, const Request& request) {
-  return Writer(initial, request).run();
+std::optional<Written> write_plain(Builder& b, const Request& request) {
+  const te::ComputeDag& dag = b.dag();
+  std::vector<StageRef> kept;
+  for (const te::OpRef& op : dag.ops) {
+    if (is_cheap(*op) && !is_output(dag, *op)) {
+      b.compute_inline(b.stage(op->name()));
+    } else {
+      kept.push_back(b.stage(op->name()));
+    }
+  }
+  const auto sums = store_edges(b, request);
+  const int64_t lanes = lanes_of_last(b, kept);
+  for (const StageRef stage : kept) {
+    if (b.refused()) break;
+    if (b.now(stage).is_reduction()) {
+      reduce(b, stage);
+    } else {
+      loop_over_storage(b, stage, lanes);
+      if (const auto sum = sums.find(stage.id); sum != sums.end()) reduce(b, sum->second);
+    }
+  }
+  return Written{};
 }
 
-std::optional<Plan> plan_none(const schedule::State& initial, const Request& request) {
-  PlanWriter p(initial, request);
-  store_edges(p);
-  return p.take();
+std::optional<Written> write_none(Builder& b, const Request& request) {
+  store_edges(b, request);
+  return Written{};
 }
 
 }  // namespace tenon::templates

@@ -1,54 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reduction to few elements (norms, means over everything): the reduced range is cut into near-equal chunks for
 // the cores, each chunk runs in u*v lanes, lanes are combined once per chunk and chunks once at the end.
+#include <algorithm>
+
 #include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
-#include "templates/plan_writer.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 
-std::optional<Plan> plan_reduce_all(const schedule::State& initial, const Request& request) {
-  const te::ComputeDag& dag = initial.dag();
-  const target::Target& t = initial.target();
-  const auto chain = find_chain(dag);
+using space::Loop;
+using space::StageRef;
+
+namespace {
+
+// The axes of `stage` stand as the op has them: chunks are the first dimension of the partial results, lanes the last.
+void sum_in_chunks(space::Builder& b, StageRef stage, const te::ComputeOp& op, int64_t v,
+                   bool parallel) {
+  const size_t rank = op.axes.size();
+  std::vector<Loop> reduced;
+  for (size_t d = 0; d < op.reduce_axes.size(); ++d) reduced.push_back(b.axis(stage, rank + d));
+  const Loop k = b.fuse(reduced);
+  const Loop chunks = b.parts(k, parallel ? b.target().cores : 1)[0];
+  const StageRef by_chunk = b.rfactor(chunks, 0);
+  const Loop in_lane = b.split<2>(b.axis(by_chunk, rank + 1), {std::min<int64_t>(64, 4 * v)})[1];
+  const StageRef by_lane = b.rfactor(in_lane, static_cast<int64_t>(rank) + 1);
+  b.vectorize(b.axis(by_chunk, rank + 1));
+  const auto [unrolled, lanes] = b.split<2>(b.axis(by_lane, rank + 1), {v});
+  b.reorder({b.axis(by_lane, rank + 2), unrolled, lanes});
+  b.unroll(unrolled);
+  b.vectorize(lanes);
+  b.compute_at(by_lane, b.axis(by_chunk, rank));
+  if (parallel) b.parallel(b.axis(by_chunk, 0));
+}
+
+}  // namespace
+
+std::optional<Written> write_reduce_all(space::Builder& b, const Request& request) {
+  const auto chain = find_chain(b.dag());
   if (!chain) return std::nullopt;
   const te::ComputeOp& op = *chain->anchor;
   int64_t outputs = 1;
   for (const te::Axis& a : op.axes) outputs *= a.extent;
   int64_t length = 1;
   for (const te::Axis& a : op.reduce_axes) length *= a.extent;
-  const int64_t v = t.lanes(op.output.dtype().bytes());
+  const int64_t v = b.target().lanes(op.output.dtype().bytes());
   if (v < 2 || outputs > 16 || length < 64 * v) return std::nullopt;
-  if (!may_be_plain(request, dag.outputs[0])) return std::nullopt;
-  const int64_t lanes = std::min<int64_t>(64, 4 * v);
-  PlanWriter p(initial, request);
-  const bool parallel = length >= 1 << 14;
-  p.knobs() = {{"chunks", parallel ? t.cores : 1}, {"v", v}, {"uv", lanes}};
+  if (!may_be_plain(request, b.dag().outputs[0])) return std::nullopt;
   for (const te::ComputeOp* i : chain->inlined) {
-    if (i != &op) p.line("compute_inline {}", i->name());
+    if (i != &op) b.compute_inline(b.stage(i->name()));
   }
-  p.store_fixed_inputs();
-  const std::string s = op.name();
-  std::vector<std::string> names;
-  std::string k;
-  for (const te::Axis& a : op.reduce_axes) {
-    names.push_back(a.var.name());
-    k += (k.empty() ? "" : "@") + a.var.name();
-  }
-  if (names.size() > 1) p.line("fuse {} [{}]", s, comma(names));
-  p.line("split {} {} [$chunks] parts", s, k);
-  p.line("rfactor {} {}.0 0", s, k);
-  p.line("split {}.rf {}.1 [$uv]", s, k);
-  p.line("rfactor {}.rf {}.1.1 {}", s, k, op.axes.size() + 1);
-  p.line("vectorize {}.rf {}.1.1", s, k);
-  p.line("split {}.rf.rf {}.1.1 [$v]", s, k);
-  p.line("reorder {}.rf.rf [{}.1.0, {}.1.1.0, {}.1.1.1]", s, k, k, k);
-  p.line("unroll {}.rf.rf {}.1.1.0", s, k);
-  p.line("vectorize {}.rf.rf {}.1.1.1", s, k);
-  const std::string at = op.axes.empty() ? k + ".0" : op.axes.back().var.name();
-  p.line("compute_at {}.rf.rf {}.rf {}", s, s, at);
-  if (parallel) p.line("parallel {}.rf {}.0", s, k);
-  return p.take();
+  store_fixed_inputs(b, request);
+  sum_in_chunks(b, b.stage(op.name()), op, v, length >= 1 << 14);
+  return Written{};
 }
 
 }  // namespace tenon::templates

@@ -7,18 +7,15 @@
 // that it reads itself, while they are in its own cache; where rows do not make even blocks of some size, the sums are
 // made once, and the cores share out panels, each reading what others wrote.
 // Work on rows in front (a layer norm) is done beforehand: a sum adds rows that lie far apart.
-#include "schedule/algorithms/strassen.h"
+#include "templates/strassen_match.h"
 
 #include <algorithm>
 #include <numeric>
 
-#include "schedule/primitives/variant.h"
-#include "templates/algorithm_choice.h"
-#include "templates/anchor.h"
+#include "templates/edges.h"
 #include "templates/families.h"
 #include "templates/loops.h"
-#include "templates/plan_writer.h"
-#include "templates/rows.h"
+#include "templates/write.h"
 
 namespace tenon::templates {
 namespace {
@@ -26,138 +23,85 @@ namespace {
 using schedule::Algorithm;
 using schedule::half_of;
 using schedule::kStrassenProducts;
+using space::Builder;
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
 
 constexpr int64_t kMostVectors = 8;        // of columns in a panel
 constexpr int64_t kPanels = 1, kRows = 2;  // what the cores share out
 constexpr int64_t kRowsInBlock = 64;       // at most, where they share out rows
 
-struct Dense {
-  Chain chain;
-  std::optional<Rows> rows;  // that the first operand is computed by
-  schedule::Product product;
-  te::Tensor x, w;
-  bool blocked = false;  // N C/v positions v; otherwise columns are the last dimension
-  int64_t columns = 1, k = 1;
-  int64_t outer = 1;  // products of matrices
-  std::vector<std::string> like_output;
-};
-
-// variant itself checks the rest.
-std::optional<Dense> match(const schedule::State& initial) {
-  const te::ComputeDag& dag = initial.dag();
-  Dense d;
-  if (const auto operand = te::find_row_operand(dag)) d.rows = rows_before(*operand);
-  auto chain = d.rows ? find_chain(dag, d.rows->ops) : find_chain(dag);
-  if (!chain) return std::nullopt;
-  d.chain = *chain;
-  const te::ComputeOp& op = *d.chain.anchor;
-  const schedule::Variant step{{initial.find(op.name())}, Algorithm::kStrassen};
-  const auto product = schedule::find_product(initial, op);
-  if (!product || !step.check(initial)) return std::nullopt;
-  d.product = *product;
-  d.x = product->x->buffer;
-  d.w = product->w->buffer;
-  d.columns = op.axes[product->column].extent;
-  d.k = op.reduce_axes[product->k].extent;
-  for (const te::Axis& a : op.axes) d.outer *= a.extent;
-  d.outer /= product->rows * d.columns;
-  d.blocked = product->column == 1 && product->first == 2 && product->last == op.axes.size();
-  if (!d.blocked && product->column + 1 != op.axes.size()) return std::nullopt;
-  if (d.blocked && (dag.producer(d.x) != nullptr || d.x.rank() != op.axes.size()))
-    return std::nullopt;
-  d.like_output = stored_like_output(dag, d.chain);
-  return d;
-}
-
-double direct_cost(const Dense& d, int cores) {
-  const auto weights = static_cast<double>(d.k * d.columns);
-  const auto rows = static_cast<double>(d.outer * d.product.rows);
-  return overlapped(2 * rows * weights, 4 * weights, cores);
-}
-
-double strassen_cost(const Dense& d, int cores) {
-  constexpr double kPerElement = 12.0;  // of a sum that is made, of a product that is combined
-  const auto k = static_cast<double>(half_of(d.k)),
-             columns = static_cast<double>(half_of(d.columns));
-  const auto rows = static_cast<double>(d.outer * half_of(d.product.rows));
-  return overlapped(2 * kStrassenProducts * rows * k * columns, 4 * kStrassenProducts * k * columns,
-                    cores) +
-         kPerElement * kStrassenProducts * rows * (k + columns) / cores;
-}
-
-bool is_worth_it(const Dense& d, const Request& request, const target::Target& t) {
-  const int cores = t.cores;
-  constexpr double kWorthIt = 0.96;
-  return choose_algorithm(request, direct_share(request, t) * direct_cost(d, cores), kWorthIt,
-                          [&](Algorithm a) -> std::optional<double> {
-                            if (a != Algorithm::kStrassen) return std::nullopt;
-                            return strassen_cost(d, cores);
-                          })
-      .has_value();
-}
-
 // The loops of the output: over halves, over panels, in a panel, and the lanes.
 struct ColumnLoops {
-  std::string half, panel, vectors, lanes;
+  Loop half, panel, vectors, lanes;
 };
 
-class Writer : private PlanWriter {
- public:
-  Writer(const Dense& d, const schedule::State& initial, const Request& request)
-      : PlanWriter(initial, request),
-        d_(d),
-        t_(initial.target()),
-        op_(*d.chain.anchor),
-        name_(op_.name()),
-        out_(d.chain.final->name()),
-        column_(op_.axes[d.product.column].var.name()),
-        k_(op_.reduce_axes[d.product.k].var.name()) {
-    lanes_ = t_.lanes(op_.output.dtype().bytes());
-    half_ = half_of(d.product.rows);
-    for (size_t i = 0; i < op_.axes.size(); ++i) {
-      const bool row = i >= d.product.first && i < d.product.last;
-      if (!row && i != d.product.column) outer_.push_back(op_.axes[i].var.name());
-    }
-  }
+int64_t lanes_of(const Dense& d, const target::Target& t) {
+  return t.lanes(d.chain.anchor->output.dtype().bytes());
+}
 
-  std::optional<Plan> run() {
-    if (!fits()) return std::nullopt;
-    size_knobs();
-    line("variant {} strassen", name_);
-    line("cache_write {}.m register", name_);
-    for (const te::ComputeOp* p : d_.chain.inlined) {
-      if (p != &op_) line("compute_inline {}", p->name());
-    }
-    line("compute_inline {}.y", name_);
-    if (&op_ != d_.chain.final) line("compute_inline {}", name_);
+// Whole vectors in each half, and edges that hold them side by side.
+bool fits(const Dense& d, const Request& request, int64_t lanes) {
+  const te::Tensor& y = d.chain.final->output;
+  if (lanes < 2 || d.columns % (2 * lanes) != 0 || d.k % (2 * lanes) != 0) return false;
+  if (!d.blocked) return may_be_plain(request, y);
+  return block_for(request, d.x, lanes) == lanes && block_for(request, y, lanes) == lanes;
+}
+
+class Writer {
+ public:
+  Writer(const Dense& d, Builder& b, const Request& request)
+      : b_(b),
+        request_(request),
+        d_(d),
+        t_(b.target()),
+        op_(*d.chain.anchor),
+        out_(b.stage(d.chain.final->name())),
+        batch_(op_.axes.size() - (d.product.last - d.product.first) - 1),
+        lanes_(lanes_of(d, t_)),
+        half_(half_of(d.product.rows)) {}
+
+  void run() {
+    make_stages();
     std::optional<RowsWriter> rows;
-    if (d_.rows) rows.emplace(static_cast<PlanWriter&>(*this), *d_.rows, "r");
+    if (d_.rows) rows.emplace(b_, *d_.rows);
     if (rows) rows->inline_cheap();
+    ask_sizes();
     store_all();
-    if (refused()) return std::nullopt;
+    if (b_.refused()) return;
     if (rows) rows->cut_sums(true);
-    const std::vector<NamedLoop> shared = tile_output();
+    const std::vector<Loop> shared = tile_output();
     tile_products();
+    tile_product_sums();
     tile_sums();
-    if (along_ == kRows) line("compute_at {}.v {} {}", name_, out_, shared.back().name);
-    deal_out(*this, out_, shared, INT32_MAX);
+    if (along_ == kRows) b_.compute_at(sums_, shared.back());
+    deal_out(b_, shared, INT32_MAX);
     if (rows) rows->place_alone();
-    return take();
   }
 
  private:
-  // Whole vectors in each half, and edges that hold them side by side.
-  bool fits() const {
-    const te::Tensor& y = d_.chain.final->output;
-    if (lanes_ < 2 || d_.columns % (2 * lanes_) != 0 || d_.k % (2 * lanes_) != 0) return false;
-    if (!d_.blocked) return may_be_plain(request(), y);
-    return block_for(request(), d_.x, lanes_) == lanes_ &&
-           block_for(request(), y, lanes_) == lanes_;
+  static int64_t dim(size_t d) { return static_cast<int64_t>(d); }
+
+  void make_stages() {
+    const std::string& name = op_.name();
+    const StageRef anchor = b_.stage(name);
+    b_.variant(anchor, Algorithm::kStrassen);
+    sums_ = made(b_, name + ".v");
+    products_ = made(b_, name + ".m");
+    acc_ = b_.cache_write(products_, ir::Scope::kRegister);
+    for (const te::ComputeOp* p : d_.chain.inlined) {
+      if (p != &op_) b_.compute_inline(b_.stage(p->name()));
+    }
+    b_.compute_inline(made(b_, name + ".y"));
+    if (anchor != out_) b_.compute_inline(anchor);
   }
 
   // Rows of a block that divides a half: as many blocks for each core, and few of them, since each reads all weights,
   // but not so few that its sums leave the cache.
-  int64_t rows_in_block() const {
+  int64_t choose_block() const {
     int64_t best = 1;
     double least = 1e30;
     for (int64_t n = 1; n <= std::min(half_, kRowsInBlock); ++n) {
@@ -171,74 +115,72 @@ class Writer : private PlanWriter {
     return best;
   }
 
-  void size_knobs() {
-    const int64_t vectors = d_.columns / 2 / lanes_;
-    RegisterTile r = choose_tile(vectors, half_, 1, t_);
-    const int64_t block = rows_in_block();
-    const int64_t blocks = d_.outer * (half_ / block);
-    const bool rows =
-        block >= kRowsInBlock / 2 && half_ > block && balance(blocks, t_.cores) >= 0.9;
-    const bool few = balance(d_.outer * (vectors / r.kb), t_.cores) < 0.9;
-    along_ = choice("along", rows && (few || keeps_sums(block)) ? kRows : kPanels, 2);
-    if (along_ == kRows) r = choose_tile(vectors, block, 1, t_);
-    r.kb = choice("nb", r.kb, std::min<int64_t>(vectors, kMostVectors));
-    r.xn = choice("in", r.xn, along_ == kRows ? block : half_);
-    if (vectors % r.kb != 0) r.kb = std::gcd(r.kb, vectors);
-    const int64_t rows_at_once = along_ == kRows ? block : half_;
-    tiled_ = rows_at_once % r.xn == 0;
-    knobs().insert({{"v", lanes_},
-                    {"half", half_},
-                    {"block", block},
-                    {"nb", r.kb},
-                    {"in", r.xn},
-                    {"jv", r.kb * lanes_},
-                    {"jn", vectors / r.kb}});
-    if (tiled_)
-      knobs().insert({{"tiles", half_ / (rows_at_once / r.xn)}, {"tile", rows_at_once / r.xn}});
-  }
-
   // The sums of a block of rows stay in the second-level cache beside the weights that pass through.
   bool keeps_sums(int64_t rows) const {
     return 4 * kStrassenProducts * rows * (d_.k / 2) <= t_.l2_bytes / 4 * 3;
   }
 
+  // Rows where they make even blocks that are large enough; panels otherwise.
+  int64_t ask_along(int64_t panels) {
+    const int64_t blocks = d_.outer * (half_ / block_);
+    const bool rows =
+        block_ >= kRowsInBlock / 2 && half_ > block_ && balance(blocks, t_.cores) >= 0.9;
+    const bool few = balance(d_.outer * panels, t_.cores) < 0.9;
+    return b_.ask({HoleKind::kSwitch, out_.id, 0}, "along", Domain::range(kPanels, kRows),
+                  rows && (few || keeps_sums(block_)) ? kRows : kPanels);
+  }
+
+  void ask_sizes() {
+    const int64_t vectors = d_.columns / 2 / lanes_;
+    RegisterTile r = choose_tile(vectors, half_, 1, t_);
+    block_ = choose_block();
+    along_ = ask_along(vectors / r.kb);
+    const int64_t rows = along_ == kRows ? block_ : half_;
+    if (along_ == kRows) r = choose_tile(vectors, block_, 1, t_);
+    const int64_t most = std::max(r.kb, std::min<int64_t>(vectors, kMostVectors));
+    nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::divisors(vectors, most),
+                 std::gcd(r.kb, vectors));
+    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::range(1, rows), r.xn);
+    jn_ = vectors / nb_;
+    tile_ = rows % in_ == 0 ? rows / in_ : 0;
+  }
+
   // Dimension `d` before the one that it follows; one more stands behind it.
-  void swap_before(const std::string& stage, size_t d) {
-    std::vector<std::string> perm;
-    for (size_t i = 0; i + 1 < d; ++i) perm.push_back(std::to_string(i));
-    for (const size_t i : {d, d - 1, d + 1}) perm.push_back(std::to_string(i));
-    line("layout_reorder {} [{}]", stage, comma(perm));
+  void swap_before(StageRef stage, size_t d) {
+    std::vector<int64_t> perm;
+    for (size_t i = 0; i + 1 < d; ++i) perm.push_back(dim(i));
+    perm.insert(perm.end(), {dim(d), dim(d) - 1, dim(d) + 1});
+    b_.layout_reorder(stage, perm);
   }
 
-  // products outer rows columns  =>  products outer columns/v rows v
-  void store_products(const std::string& stage) {
-    const size_t last = now(stage).output.rank() - 1;
-    knobs()["columns"] = d_.columns / 2 / lanes_;
-    line("layout_split {} {} [$columns, $v]", stage, last);
+  // products batch rows columns  =>  products batch columns/v rows v
+  void store_products(StageRef stage) {
+    const size_t last = batch_ + 2;
+    b_.layout_split(stage, dim(last), {d_.columns / 2 / lanes_, lanes_});
     swap_before(stage, last);
   }
 
-  // products outer rows k  =>  products outer tiles k/v rows v: one linear stream per register tile, where all tiles
+  // products batch rows k  =>  products batch tiles k/v rows v: one linear stream per register tile, where all tiles
   // have as many rows
-  void store_sums(const std::string& stage) {
-    size_t last = now(stage).output.rank() - 1;
-    if (tiled_) line("layout_split {} {} [$tiles, $tile]", stage, last++ - 1);
-    knobs()["ks"] = d_.k / 2 / lanes_;
-    line("layout_split {} {} [$ks, $v]", stage, last);
-    swap_before(stage, last);
+  void store_sums() {
+    size_t last = batch_ + 2;
+    if (tile_ > 0) b_.layout_split(sums_, dim(last++) - 1, {half_ / tile_, tile_});
+    b_.layout_split(sums_, dim(last), {d_.k / 2 / lanes_, lanes_});
+    swap_before(sums_, last);
   }
 
   // products, k and columns in any order  =>  panels products k columns in panel
   void store_weights() {
+    const StageRef w = b_.stage(d_.w.name());
     const size_t column = 1 + d_.product.column_dim, k = 1 + d_.product.k_dim;
-    line("layout_split {} {} [$jn, $jv]", d_.w.name(), column);
-    const auto moved = [&](size_t i) { return std::to_string(i > column ? i + 1 : i); };
-    std::vector<std::string> perm{std::to_string(column), "0", moved(k)};
+    b_.layout_split(w, dim(column), {jn_, nb_ * lanes_});
+    const auto moved = [&](size_t i) { return dim(i > column ? i + 1 : i); };
+    std::vector<int64_t> perm{dim(column), 0, moved(k)};
     for (size_t i = 1; i <= d_.w.rank(); ++i) {
       if (i != column && i != k) perm.push_back(moved(i));
     }
-    perm.push_back(std::to_string(column + 1));
-    line("layout_reorder {} [{}]", d_.w.name(), comma(perm));
+    perm.push_back(dim(column) + 1);
+    b_.layout_reorder(w, perm);
   }
 
   // Rows are one dimension.
@@ -253,121 +195,127 @@ class Writer : private PlanWriter {
   void store_all() {
     std::vector<std::string> done{d_.w.name()};
     if (d_.blocked) {
-      store(d_.x.name(), blocked(d_.x.shape(), lanes_));
+      b_.store(b_.stage(d_.x.name()), blocked(d_.x.shape(), lanes_));
       done.push_back(d_.x.name());
     }
     store_weights();
-    store_sums(name_ + ".v");
-    store_products(name_ + ".m");
-    store_products(name_ + ".m.cache");
+    store_sums();
+    store_products(products_);
+    store_products(acc_);
     const layout::Layout like = of_output();
     for (const std::string& s : d_.like_output) {
-      const auto it = request().fixed.find(s);
-      if (it != request().fixed.end() && !layout::same_storage(it->second, like)) continue;
-      store(s, like);
+      const auto it = request_.fixed.find(s);
+      if (it != request_.fixed.end() && !layout::same_storage(it->second, like)) continue;
+      b_.store(b_.stage(s), like);
       done.push_back(s);
     }
-    store_fixed_inputs(done);
+    store_fixed_inputs(b_, request_, done);
   }
 
-  std::vector<std::string> with_outer(std::vector<std::string> loops) const {
-    loops.insert(loops.begin(), outer_.begin(), outer_.end());
-    return loops;
-  }
-
-  ColumnLoops split_columns(const std::vector<te::Axis>& axes) {
-    const std::string last = axes.back().var.name();
+  // `rank`: of the storage of the output.
+  ColumnLoops split_columns(size_t rank) {
+    const Loop last = b_.axis(out_, rank - 1);
     if (!d_.blocked) {
-      line("split {} {} [$jn, $nb, $v]", out_, last);
-      return {last + ".0", last + ".1", last + ".2", last + ".3"};
+      const auto [half, panel, vectors, lanes] = b_.split<4>(last, {jn_, nb_, lanes_});
+      return {half, panel, vectors, lanes};
     }
-    const std::string blocks = axes[1].var.name();
-    line("split {} {} [$jn, $nb]", out_, blocks);
-    return {blocks + ".0", blocks + ".1", blocks + ".2", last};
+    const auto [half, panel, vectors] = b_.split<3>(b_.axis(out_, 1), {jn_, nb_});
+    return {half, panel, vectors, last};
   }
 
   // The loops that cores may share out.
-  std::vector<NamedLoop> tile_output() {
-    const std::vector<te::Axis> axes = now(out_).axes;
-    const std::string rows = axes[axes.size() - 2].var.name();
-    const ColumnLoops c = split_columns(axes);
-    line("split {} {} [$half]", out_, rows);
-    std::vector<NamedLoop> outer;
-    if (d_.blocked) outer.push_back({axes[0].var.name(), axes[0].extent});
-    const NamedLoop panels{c.panel, knobs()["jn"]};
-    std::string row = rows + ".1";
+  std::vector<Loop> tile_output() {
+    const size_t rank = b_.now(out_).axes.size();
+    const ColumnLoops c = split_columns(rank);
+    auto [half, row] = b_.split<2>(b_.axis(out_, rank - 2), {half_});
+    std::vector<Loop> outer;
+    if (d_.blocked) outer.push_back(b_.axis(out_, 0));
     if (along_ == kRows) {
-      line("split {} {} [$block]", out_, row);
-      outer.push_back({row + ".0", half_ / knobs()["block"]});
-      outer.push_back(panels);
-      row += ".1";
-    } else {
-      outer.push_back(panels);
+      const auto [blocks, in_block] = b_.split<2>(row, {block_});
+      outer.push_back(blocks);
+      row = in_block;
     }
-    std::vector<std::string> order;
-    for (const NamedLoop& l : outer) order.push_back(l.name);
-    order.insert(order.end(), {row, rows + ".0", c.half, c.vectors, c.lanes});
-    line("reorder {} [{}]", out_, comma(order));
-    line("unroll {} {}.0\nunroll {} {}\nunroll {} {}\nvectorize {} {}", out_, rows, out_, c.half,
-         out_, c.vectors, out_, c.lanes);
-    line("compute_at {}.m {} {}", name_, out_, c.panel);
-    if (along_ == kRows)
-      outer.pop_back();  // what is attached inside the blocks stays at a loop of its own
+    std::vector<Loop> order = outer;
+    order.insert(order.end(), {c.panel, row, half, c.half, c.vectors, c.lanes});
+    b_.reorder(order);
+    for (const Loop& l : {half, c.half, c.vectors}) b_.unroll(l);
+    b_.vectorize(c.lanes);
+    b_.compute_at(products_, c.panel);
+    // What is attached inside the blocks stays at a loop of its own.
+    if (along_ != kRows) outer.push_back(c.panel);
     return outer;
   }
 
+  // The loops over products and over what is outside of matrices, then `inner`.
+  std::vector<Loop> behind_batch(StageRef stage, const std::vector<Loop>& inner) const {
+    std::vector<Loop> order;
+    for (size_t d = 0; d <= batch_; ++d) order.push_back(b_.axis(stage, d));
+    order.insert(order.end(), inner.begin(), inner.end());
+    return order;
+  }
+
+  // products batch columns/v rows v
   void tile_products() {
-    const std::string m = name_ + ".m", sum = m + ".cache", vectors = column_ + "_0",
-                      lanes = column_ + "_1";
-    line("split {} st {}", m, tiled_ ? "[$tile]" : "[$in] parts");
-    std::vector<std::string> order{"sp"};
-    for (const std::string& l : with_outer({"st.0", "st.1", vectors, lanes})) order.push_back(l);
-    line("reorder {} [{}]", m, comma(order));
-    line("unroll {} st.1\nunroll {} {}\nvectorize {} {}", m, m, vectors, m, lanes);
-    line("compute_at {} {} st.0", sum, m);
-    line("split {} {} [$v]", sum, k_);
-    order = {"sp"};
-    for (const std::string& l : with_outer({k_ + ".0", k_ + ".1", "st", vectors, lanes}))
-      order.push_back(l);
-    line("reorder {} [{}]", sum, comma(order));
-    line("unroll {} st\nunroll {} {}\nvectorize {} {}", sum, sum, vectors, sum, lanes);
+    const Loop vectors = b_.axis(products_, batch_ + 1), lanes = b_.axis(products_, batch_ + 3);
+    const Loop rows = b_.axis(products_, batch_ + 2);
+    const auto [tiles, row] = tile_ > 0 ? b_.split<2>(rows, {tile_}) : b_.parts(rows, in_);
+    b_.reorder(behind_batch(products_, {tiles, row, vectors, lanes}));
+    b_.unroll(row);
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
+    b_.compute_at(acc_, tiles);
   }
 
+  void tile_product_sums() {
+    const Loop vectors = b_.axis(acc_, batch_ + 1), lanes = b_.axis(acc_, batch_ + 3);
+    const Loop row = b_.axis(acc_, batch_ + 2);
+    const auto [k, step] = b_.split<2>(b_.axis(acc_, batch_ + 4), {lanes_});
+    b_.reorder(behind_batch(acc_, {k, step, row, vectors, lanes}));
+    b_.unroll(row);
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
+  }
+
+  // products batch tiles k/v rows v, or without tiles
   void tile_sums() {
-    const std::string v = name_ + ".v", blocks = k_ + "_0", lanes = k_ + "_1";
-    std::vector<std::string> outer = with_outer({blocks}), order;
-    if (tiled_) outer.insert(outer.end() - 1, "st_0");
-    order = outer;
-    order.insert(order.end(), {tiled_ ? "st_1" : "st", "sp", lanes});
-    line("reorder {} [{}]", v, comma(order));
-    line("unroll {} sp\nvectorize {} {}", v, v, lanes);
+    const size_t inside = batch_ + (tile_ > 0 ? 2 : 1);  // k/v
+    const Loop product = b_.axis(sums_, 0), row = b_.axis(sums_, inside + 1),
+               lanes = b_.axis(sums_, inside + 2);
+    std::vector<Loop> outer;
+    for (size_t d = 1; d <= inside; ++d) outer.push_back(b_.axis(sums_, d));
+    std::vector<Loop> order = outer;
+    order.insert(order.end(), {row, product, lanes});
+    b_.reorder(order);
+    b_.unroll(product);
+    b_.vectorize(lanes);
     if (along_ == kRows) return;
-    std::vector<NamedLoop> loops;
-    for (const std::string& l : outer) {
-      for (const te::Axis& a : now(v).axes) {
-        if (a.var.name() == l) loops.push_back({l, a.extent});
-      }
-    }
-    deal_out(*this, v, loops, half_ * kStrassenProducts * (d_.k / 2 / lanes_));
+    deal_out(b_, outer, half_ * kStrassenProducts * (d_.k / 2 / lanes_));
   }
 
+  Builder& b_;
+  const Request& request_;
   const Dense& d_;
   const target::Target& t_;
   const te::ComputeOp& op_;
-  std::string name_, out_, column_, k_;
-  std::vector<std::string> outer_;
-  int64_t lanes_ = 1;
-  int64_t half_ = 1;  // of the rows
+  StageRef out_, sums_, products_, acc_;  // sums of the first operand's quarters
+  size_t batch_;                          // axes outside of matrices
+  int64_t lanes_;
+  int64_t half_;       // of the rows
+  int64_t block_ = 1;  // rows of a block
   int64_t along_ = kPanels;
-  bool tiled_ = false;  // all register tiles have as many rows
+  Value nb_ = 1, in_ = 1;  // vectors of a panel, register tiles of the rows at once
+  int64_t jn_ = 1;         // panels
+  int64_t tile_ = 0;       // rows of a register tile; 0: not all have as many
 };
 
 }  // namespace
 
-std::optional<Plan> plan_strassen(const schedule::State& initial, const Request& request) {
-  const auto d = match(initial);
-  if (!d || !is_worth_it(*d, request, initial.target())) return std::nullopt;
-  return Writer(*d, initial, request).run();
+std::optional<Written> write_strassen(Builder& b, const Request& request) {
+  const auto d = find_dense(b.state());
+  if (!d || !is_worth_it(*d, request, b.target())) return std::nullopt;
+  if (!fits(*d, request, lanes_of(*d, b.target()))) return std::nullopt;
+  Writer(*d, b, request).run();
+  return Written{};
 }
 
 }  // namespace tenon::templates

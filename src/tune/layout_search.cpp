@@ -90,9 +90,9 @@ struct LayoutSearch::Impl {
     const task::Task& t = o.given.task;
     task::Task other = task::make_task(t.dag, edges, t.target);
     if (other.key == t.key) return o.given;
-    const templates::Choice c = templates::choose(
-        schedule::State(t.dag, t.target),
-        {.fixed = edges, .borders = false, .given = {}, .accuracy = options.accuracy});
+    const templates::Choice c =
+        templates::choose(schedule::State(t.dag, t.target),
+                          {.fixed = edges, .borders = false, .accuracy = options.accuracy});
     return {std::move(other), c.trace, fmt::format("template {}", c.name)};
   }
 

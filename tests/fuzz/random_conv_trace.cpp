@@ -3,6 +3,7 @@
 
 #include "fuzz/random_conv.h"
 #include "fuzz/trace_layouts.h"
+#include "schedule/algorithms/algorithms.h"
 #include "templates/template.h"
 
 namespace tenon::fuzz {
@@ -68,7 +69,7 @@ Drawn from_template(const State& initial, Rng& rng, Counts& counts) {
   request.borders = rng.chance(0.5);
   if (rng.chance(0.5)) request.accuracy = templates::Accuracy::kFast;
   if (rng.chance(0.7))
-    request.given[std::string(templates::kAlgorithmKnob)] = rng.between(1, templates::kAlgorithms);
+    request.algorithm = rng.between(0, static_cast<int64_t>(schedule::algorithms().size()));
   Trace trace = templates::choose(initial, request).trace;
   ++counts["from templates"].proposed;
   ++counts["from templates"].accepted;

@@ -79,17 +79,22 @@ schedule::State initial(const char* te) {
           std::make_shared<const target::Target>(target::parse_target("x86-64-v4 cores=2"))};
 }
 
-// The template's own trace, and one with another value for one of its knobs, where there is one.
+// The template's own trace, and one with another value for one of its choices, where there is one.
 std::pair<std::string, std::string> traces_of(const char* te) {
   const schedule::State start = initial(te);
   const templates::Choice chosen = templates::choose(start);
   const std::string first = schedule::to_json(chosen.trace);
-  for (const auto& [knob, most] : chosen.plan.free) {
-    for (int64_t v = 2; v <= most && v <= 8; ++v) {
-      const auto other = templates::choose(start, {{}, true, {{knob, v}}});
-      if (const std::string json = schedule::to_json(other.trace); json != first) {
-        return {first, json};
-      }
+  const auto& rows = templates::templates();
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const auto& t) { return t.name == chosen.name; });
+  for (space::Choice c : chosen.choices) {
+    for (c.value = 2; c.value <= 8; ++c.value) {
+      space::ByRule rule;
+      space::Follow other({&c, 1}, rule);
+      space::Builder b(start, other);
+      row->write(b, {});
+      const std::string json = schedule::to_json(b.trace());
+      if (!b.refused() && json != first) return {first, json};
     }
   }
   return {first, first};

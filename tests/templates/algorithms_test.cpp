@@ -7,14 +7,18 @@
 #include "fuzz/random_dag.h"
 #include "fuzz/run_program.h"
 #include "te/ops.h"
+#include "templates/by_name.h"
 #include "templates/cases.h"
 #include "templates/edges.h"
 
 namespace tenon::templates {
 namespace {
 
-constexpr int64_t kStrassen =
-    kFirstAlgorithm + static_cast<int64_t>(schedule::Algorithm::kStrassen);
+Request asking_for_strassen() {
+  Request request;
+  request.algorithm = 1 + static_cast<int64_t>(schedule::Algorithm::kStrassen);
+  return request;
+}
 
 // X[x..] * W + bias + residual, ReLU.
 te::ComputeDag dense_dag(std::vector<int64_t> x, int64_t columns, bool transposed) {
@@ -110,24 +114,30 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
     expected_ = te::evaluate(*dag_, inputs_);
   }
 
-  // The name of the template; its program is right.
-  std::string run(const char* name, int cores, const Knobs& given) {
+  schedule::State initial(const char* name, int cores) const {
     auto target = std::make_shared<target::Target>(target::parse_target(name));
     target->cores = cores;
-    const schedule::State initial(dag_, target);
-    Request request;
-    request.given = given;
-    const Choice choice = choose(initial, request);
-    EXPECT_EQ(choice.passed_over, std::vector<std::string>{});
-    const auto state = schedule::replay(initial, choice.trace);
-    EXPECT_TRUE(state);
+    return schedule::State(dag_, target);
+  }
+
+  void check(const schedule::State& initial, const schedule::Trace& trace) const {
+    const auto state = schedule::replay(initial, trace);
+    ASSERT_TRUE(state);
     std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-    if (target::runs_here(*target))
-      compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+    if (target::runs_here(initial.target()))
+      compiler = std::make_unique<backend::llvm_cpu::Compiler>(initial.target());
     const auto outcome = fuzz::check_program(*state, inputs_, expected_, compiler.get());
     EXPECT_FALSE(outcome.refused);
-    EXPECT_EQ(outcome.problem, "") << name << " " << cores << " cores\n"
-                                   << schedule::to_text(choice.trace, initial);
+    EXPECT_EQ(outcome.problem, "") << initial.target().cores << " cores\n"
+                                   << schedule::to_text(trace, initial);
+  }
+
+  // The name of the template; its program is right.
+  std::string run(const char* name, int cores) const {
+    const schedule::State start = initial(name, cores);
+    const Choice choice = choose(start, asking_for_strassen());
+    EXPECT_EQ(choice.passed_over, std::vector<std::string>{});
+    check(start, choice.trace);
     return std::string(choice.name);
   }
 
@@ -138,17 +148,21 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
 TEST_P(AlgorithmsTest, FitsWhenAskedForAndIsRight) {
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
     for (const int cores : {1, 2}) {
-      const std::string used = run(name, cores, {{std::string(kAlgorithmKnob), kStrassen}});
+      const std::string used = run(name, cores);
       if (std::string(name) == "x86-64-v4") EXPECT_EQ(used, GetParam().family);
     }
   }
 }
 
-TEST_P(AlgorithmsTest, EveryKnobIsRight) {
+TEST_P(AlgorithmsTest, EveryNumberIsRight) {
+  const schedule::State start = initial("x86-64-v4", 2);
+  const std::string used(choose(start, asking_for_strassen()).name);
   for (const int64_t along : {1, 2}) {
     for (const int64_t tile : {1, 2, 3}) {
-      run("x86-64-v4", 2,
-          {{std::string(kAlgorithmKnob), kStrassen}, {"along", along}, {"nb", tile}, {"in", tile}});
+      const auto program = write_with(used, start, asking_for_strassen(),
+                                      {{"along", along}, {"nb", tile}, {"in", tile}});
+      ASSERT_TRUE(program.has_value());
+      check(start, program->trace);
     }
   }
 }
@@ -158,7 +172,7 @@ class BlocksOfRowsTest : public AlgorithmsTest {};
 TEST_P(BlocksOfRowsTest, AreRight) {
   for (const char* name : {"x86-64-v3", "x86-64-v4", "aarch64"}) {
     for (const int cores : {1, 2}) {
-      const std::string used = run(name, cores, {{std::string(kAlgorithmKnob), kStrassen}});
+      const std::string used = run(name, cores);
       EXPECT_EQ(used, GetParam().family);
     }
   }
@@ -178,10 +192,6 @@ TEST_P(AlgorithmsTest, SmallProductsAreDirect) {
 
 INSTANTIATE_TEST_SUITE_P(Products, AlgorithmsTest, ::testing::ValuesIn(products()),
                          [](const auto& i) { return i.param.name; });
-
-TEST(Algorithms, CanEachBeAskedFor) {
-  EXPECT_EQ(kAlgorithms, kFirstAlgorithm - 1 + static_cast<int64_t>(schedule::algorithms().size()));
-}
 
 std::string chosen(const te::ComputeDag& dag, int cores) {
   auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
@@ -212,7 +222,7 @@ TEST(Algorithms, CoresShareOutRowsOfSums) {
     target->cores = 2;
     target->l2_bytes = 1 << 20;
     const auto given = std::make_shared<const te::ComputeDag>(dag);
-    return choose(schedule::State(given, target)).plan.chosen.at("along");
+    return write_with("strassen", schedule::State(given, target), {}, {})->numbers.at("along");
   };
   EXPECT_EQ(along(plain_dag(512, 512, 512)), 2);
   EXPECT_EQ(along(plain_dag(1024, 1024, 1024)), 2);

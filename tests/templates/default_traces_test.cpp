@@ -67,7 +67,7 @@ std::vector<Asked> common(const te::ComputeDag& dag) {
 Asked algorithm(const std::string& name, int64_t value) {
   Asked a{name, {}};
   a.request.borders = false;
-  a.request.given[std::string(kAlgorithmKnob)] = 1 + value;
+  a.request.algorithm = value;
   a.request.accuracy = Accuracy::kFast;
   return a;
 }

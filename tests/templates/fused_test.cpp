@@ -79,7 +79,7 @@ TEST(Fused, ConvolutionBiasAndActivationAreOneNestForAnyLayoutOfTheResult) {
     Request request;
     request.fixed.emplace("A", wanted);
     request.borders = false;
-    request.given[std::string(kAlgorithmKnob)] = 1;  // others have nests of their own for tiles
+    request.algorithm = 0;  // others have nests of their own for tiles
     const Choice choice = choose(initial, request);
     ++chosen[choice.name];
     const auto s = schedule::replay(initial, choice.trace);

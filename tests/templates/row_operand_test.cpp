@@ -8,7 +8,7 @@
 #include "fuzz/run_program.h"
 #include "schedule/state.h"
 #include "te/ops.h"
-#include "templates/template.h"
+#include "templates/by_name.h"
 
 namespace tenon::templates {
 namespace {
@@ -46,23 +46,30 @@ int nests(const schedule::State& s) {
   return n;
 }
 
-void check(const te::ComputeDag& made, const Request& request, const std::string& target,
-           const std::string& expected_name, int expected_nests) {
-  const auto dag = std::make_shared<const te::ComputeDag>(made);
-  const schedule::State initial(
-      dag, std::make_shared<const target::Target>(target::parse_target(target)));
-  const Choice choice = choose(initial, request);
-  EXPECT_EQ(choice.name, expected_name) << ::testing::PrintToString(choice.passed_over);
-  const auto s = schedule::replay(initial, choice.trace);
+schedule::State initial_of(const te::ComputeDag& dag, const std::string& target) {
+  return schedule::State(std::make_shared<const te::ComputeDag>(dag),
+                         std::make_shared<const target::Target>(target::parse_target(target)));
+}
+
+void check(const schedule::State& initial, const schedule::Trace& trace, int expected_nests) {
+  const auto s = schedule::replay(initial, trace);
   ASSERT_TRUE(s);
   if (expected_nests > 0) {
     EXPECT_EQ(nests(*s), expected_nests) << schedule::to_string(*s);
   }
   Rng rng(7);
-  const auto inputs = fuzz::random_inputs(*dag, rng);
-  const auto outcome = fuzz::check_program(*s, inputs, te::evaluate(*dag, inputs));
+  const auto inputs = fuzz::random_inputs(initial.dag(), rng);
+  const auto outcome = fuzz::check_program(*s, inputs, te::evaluate(initial.dag(), inputs));
   EXPECT_FALSE(outcome.refused);
-  EXPECT_EQ(outcome.problem, "") << schedule::to_text(choice.trace, initial);
+  EXPECT_EQ(outcome.problem, "") << schedule::to_text(trace, initial);
+}
+
+void check(const te::ComputeDag& made, const Request& request, const std::string& target,
+           const std::string& expected_name, int expected_nests) {
+  const schedule::State initial = initial_of(made, target);
+  const Choice choice = choose(initial, request);
+  EXPECT_EQ(choice.name, expected_name) << ::testing::PrintToString(choice.passed_over);
+  check(initial, choice.trace, expected_nests);
 }
 
 TEST(RowOperand, IsFoundInFrontOfAProduct) {
@@ -82,9 +89,11 @@ TEST(RowOperand, BeforehandAndByBlockAreRight) {
       for (const char* target : {"x86-64-v2 cores=1", "x86-64-v3 cores=2", "x86-64-v4 cores=2"}) {
         SCOPED_TRACE(std::to_string(f.k) + " to " + std::to_string(f.columns) + " at " +
                      std::to_string(at) + " on " + target);
-        Request request;
-        request.given["at"] = at;
-        check(pre_norm(f), request, target, "matmul", at == 2 ? 1 : 0);
+        const schedule::State initial = initial_of(pre_norm(f), target);
+        const auto program = write_with("matmul", initial, {}, {{"at", at}});
+        ASSERT_TRUE(program.has_value());
+        EXPECT_EQ(program->numbers.at("at"), at);
+        check(initial, program->trace, at == 2 ? 1 : 0);
       }
     }
   }
@@ -93,18 +102,17 @@ TEST(RowOperand, BeforehandAndByBlockAreRight) {
 // By itself it takes blocks where weights are small and there are enough rows.
 TEST(RowOperand, TheRuleKnowsWhenWeightsAreReadAgain) {
   check(pre_norm({{52}, 32, 64}), {}, "x86-64-v4 cores=2", "matmul", 1);
-  const auto large = std::make_shared<const te::ComputeDag>(pre_norm({{64}, 1024, 4096}));
-  const schedule::State initial(
-      large, std::make_shared<const target::Target>(target::parse_target("x86-64-v4 cores=2")));
+  const auto initial = initial_of(pre_norm({{64}, 1024, 4096}), "x86-64-v4 cores=2");
   Request direct;
-  direct.given[std::string(kAlgorithmKnob)] = 1;
-  EXPECT_EQ(choose(initial, direct).plan.chosen.at("at"), 1);
+  direct.algorithm = 0;
+  const auto program = write_with("matmul", initial, direct, {});
+  ASSERT_TRUE(program.has_value());
+  EXPECT_EQ(program->numbers.at("at"), 1);
 }
 
 TEST(RowOperand, IsDoneBeforeOtherAlgorithms) {
   Request request;
-  request.given[std::string(kAlgorithmKnob)] =
-      kFirstAlgorithm + static_cast<int64_t>(schedule::Algorithm::kStrassen);
+  request.algorithm = 1 + static_cast<int64_t>(schedule::Algorithm::kStrassen);
   for (const Form& f : {Form{{16}, 64, 64}, Form{{1, 17}, 32, 96}})
     check(pre_norm(f), request, "x86-64-v4 cores=2", "strassen", 0);
 }

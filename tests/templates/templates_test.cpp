@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "fuzz/random_dag.h"
 #include "fuzz/run_program.h"
 #include "schedule/state.h"
@@ -43,42 +41,6 @@ TEST_P(TemplateTest, FitsAndIsRight) {
                                      << schedule::to_text(choice.trace, initial);
     }
   }
-}
-
-// Filling a skeleton is reading the filled text.
-TEST_P(TemplateTest, SkeletonsFillLikeText) {
-  const schedule::State initial(
-      std::make_shared<const te::ComputeDag>(GetParam().make()),
-      std::make_shared<const target::Target>(target::parse_target("x86-64-v4 cores=2")));
-  const Choice rule = choose(initial);
-  const auto plan_of = [&](const Knobs& given) {
-    for (const Template& t : templates()) {
-      if (t.name == rule.name) return t.plan(initial, {.given = given});
-    }
-    return std::optional<Plan>();
-  };
-  Rng rng(1);
-  std::map<std::string, Skeleton> skeletons;  // by text
-  for (int i = 0; i < 20; ++i) {
-    Knobs given;
-    for (const auto& [knob, most] : rule.plan.free) given[knob] = rng.between(1, most);
-    const auto plan = plan_of(given);
-    ASSERT_TRUE(plan.has_value());
-    try {
-      const auto wanted = schedule::parse_trace(fill(plan->text, plan->knobs), initial);
-      const auto& skeleton = skeletons.try_emplace(plan->text, *plan, initial).first->second;
-      ASSERT_EQ(schedule::to_json(skeleton.fill(plan->knobs)), schedule::to_json(wanted));
-      ASSERT_LE(skeleton.fixed_steps(), wanted.size());
-      const schedule::Trace first(
-          wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(skeleton.fixed_steps()));
-      const auto state = schedule::replay(initial, first);
-      ASSERT_TRUE(bool(state));
-      ASSERT_EQ(schedule::to_string(*state), schedule::to_string(skeleton.fixed()));
-    } catch (const UserError&) {
-      continue;  // values that do not fit
-    }
-  }
-  EXPECT_FALSE(skeletons.empty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, TemplateTest, ::testing::ValuesIn(cases()),

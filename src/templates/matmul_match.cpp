@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/matmul_match.h"
+
+#include "ir/visit.h"
+
+namespace tenon::templates {
+
+namespace {
+
+void find_row_axis(const te::ComputeOp& op, Matmul& m) {
+  bool found = false;
+  for (size_t d = 0; d + 1 < op.axes.size(); ++d) {
+    if (m.w.strides[d] != 0) {
+      m.batch.push_back(d);
+      continue;
+    }
+    m.shared.push_back(d);
+    if (!found || op.axes[d].extent >= op.axes[m.row].extent) m.row = d;
+    found = true;
+  }
+  if (!found) {  // one row of each product: any axis will do
+    m.row = m.batch.back();
+    m.batch.pop_back();
+  }
+  std::erase(m.shared, m.row);
+}
+
+}  // namespace
+
+std::optional<Matmul> find_matmul(const te::ComputeDag& dag) {
+  Matmul m;
+  if (const auto operand = te::find_row_operand(dag)) m.rows = rows_before(*operand);
+  auto chain = m.rows ? find_chain(dag, m.rows->ops) : find_chain(dag);
+  if (!chain) return std::nullopt;
+  m.chain = *chain;
+  const te::ComputeOp& op = *m.chain.anchor;
+  const auto parts = find_contraction(dag, op, true);
+  if (!parts || op.axes.size() < 2 || op.reduce_axes.size() != 1 || !parts->x.affine ||
+      !parts->w.affine)
+    return std::nullopt;
+  if (dag.producer(parts->w.tensor) != nullptr) return std::nullopt;
+  m.x = parts->x;
+  m.w = parts->w;
+  const size_t j = op.axes.size() - 1;
+  if (m.x.strides[j] != 0 || m.w.strides[j] == 0) return std::nullopt;
+  find_row_axis(op, m);
+  bool has_j = false;
+  bool has_k = false;
+  for (size_t d = 0; d < m.w.indices.size(); ++d) {
+    const auto axis = plain_axis(m.w.indices[d], op);
+    if (axis == j) {
+      m.j_dim = d;
+      has_j = true;
+    } else if (!has_k && ir::uses_var(m.w.indices[d], op.reduce_axes[0].var.node())) {
+      m.k_dim = d;
+      has_k = true;
+    } else {
+      m.other_dims.push_back(d);
+    }
+  }
+  if (!has_j || !has_k) return std::nullopt;
+  for (const te::Input& in : dag.inputs) m.constant |= in.constant && in.tensor.same_as(m.w.tensor);
+  m.row_stride_bytes = m.x.strides[m.row] * m.x.tensor.dtype().bytes();
+  return m;
+}
+
+bool has_pairs(const Matmul& m) {
+  const te::ComputeOp& op = *m.chain.anchor;
+  const te::Axis& k = op.reduce_axes[0];
+  return m.constant && op.output.dtype() == ir::kF32 && m.x.tensor.dtype() == ir::kF32 &&
+         m.w.tensor.dtype() == ir::kF32 && k.extent % 2 == 0 && m.x.indices.back().same_as(k.var) &&
+         m.w.indices[m.k_dim].same_as(k.var);
+}
+
+}  // namespace tenon::templates

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/strassen_match.h"
+
+#include "schedule/primitives/variant.h"
+#include "templates/algorithm_choice.h"
+
+namespace tenon::templates {
+
+using schedule::Algorithm;
+using schedule::half_of;
+using schedule::kStrassenProducts;
+
+std::optional<Dense> find_dense(const schedule::State& initial) {
+  const te::ComputeDag& dag = initial.dag();
+  Dense d;
+  if (const auto operand = te::find_row_operand(dag)) d.rows = rows_before(*operand);
+  auto chain = d.rows ? find_chain(dag, d.rows->ops) : find_chain(dag);
+  if (!chain) return std::nullopt;
+  d.chain = *chain;
+  const te::ComputeOp& op = *d.chain.anchor;
+  const schedule::Variant step{{initial.find(op.name())}, Algorithm::kStrassen};
+  const auto product = schedule::find_product(initial, op);
+  if (!product || !step.check(initial)) return std::nullopt;
+  d.product = *product;
+  d.x = product->x->buffer;
+  d.w = product->w->buffer;
+  d.columns = op.axes[product->column].extent;
+  d.k = op.reduce_axes[product->k].extent;
+  for (const te::Axis& a : op.axes) d.outer *= a.extent;
+  d.outer /= product->rows * d.columns;
+  d.blocked = product->column == 1 && product->first == 2 && product->last == op.axes.size();
+  if (!d.blocked && product->column + 1 != op.axes.size()) return std::nullopt;
+  if (d.blocked && (dag.producer(d.x) != nullptr || d.x.rank() != op.axes.size()))
+    return std::nullopt;
+  d.like_output = stored_like_output(dag, d.chain);
+  return d;
+}
+
+namespace {
+
+double direct_cost(const Dense& d, int cores) {
+  const auto weights = static_cast<double>(d.k * d.columns);
+  const auto rows = static_cast<double>(d.outer * d.product.rows);
+  return overlapped(2 * rows * weights, 4 * weights, cores);
+}
+
+double strassen_cost(const Dense& d, int cores) {
+  constexpr double kPerElement = 12.0;  // of a sum that is made, of a product that is combined
+  const auto k = static_cast<double>(half_of(d.k)),
+             columns = static_cast<double>(half_of(d.columns));
+  const auto rows = static_cast<double>(d.outer * half_of(d.product.rows));
+  return overlapped(2 * kStrassenProducts * rows * k * columns, 4 * kStrassenProducts * k * columns,
+                    cores) +
+         kPerElement * kStrassenProducts * rows * (k + columns) / cores;
+}
+
+}  // namespace
+
+bool is_worth_it(const Dense& d, const Request& request, const target::Target& t) {
+  const int cores = t.cores;
+  constexpr double kWorthIt = 0.96;
+  return choose_algorithm(request, direct_share(request, t) * direct_cost(d, cores), kWorthIt,
+                          [&](Algorithm a) -> std::optional<double> {
+                            if (a != Algorithm::kStrassen) return std::nullopt;
+                            return strassen_cost(d, cores);
+                          })
+      .has_value();
+}
+
+}  // namespace tenon::templates
