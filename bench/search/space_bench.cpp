@@ -15,8 +15,9 @@
 #include "bench/support/machine.h"
 #include "cost/model.h"
 #include "schedule/program.h"
-#include "search/scoring.h"
-#include "search/strategy.h"
+#include "search/space/spaces.h"
+#include "search/strategy/mutation.h"
+#include "search/strategy/scoring.h"
 #include "support/parallel.h"
 #include "te/ops.h"
 
@@ -118,7 +119,7 @@ class CountingModel : public cost::CostModel {
 
 class Bench {
  public:
-  Bench(const task::Task& t, const Space& space, const Options& o, int threads)
+  Bench(const task::Task& t, const space::Space& space, const Options& o, int threads)
       : task_(t), space_(space), options_(o), threads_(threads) {
     Rng rng(1);
     all_ = sample_many(space_, options_.candidates, rng, threads_);
@@ -163,26 +164,27 @@ class Bench {
     return sample_many(space_, options_.candidates, rng, threads_).size();
   }
   size_t mutate() {
-    return each([&](const Candidate& c, Rng& own) { return bool(space_.mutate(c, own)); });
+    return each([&](const space::Program& c, Rng& own) { return bool(mutated(space_, c, own)); });
   }
   size_t cross() {
-    return each(
-        [&](const Candidate& c, Rng& own) { return bool(space_.cross(c, own.pick(all_), own)); });
+    return each([&](const space::Program& c, Rng& own) {
+      return bool(crossed(space_, c, own.pick(all_), own));
+    });
   }
   size_t replay() {
     const schedule::State initial(task_.dag, task_.target);
-    return each([&](const Candidate& c, Rng&) {
+    return each([&](const space::Program& c, Rng&) {
       const auto s = schedule::replay(initial, c.trace);
       if (!s) return false;
       const auto b = schedule::infer_bounds(*s, -1, schedule::BoundsFor::kSearch);
       return b && schedule::check_program(*s, *b);
     });
   }
-  cost::Row encoded(const Candidate& c) const { return *model_->encode(subject_of(task_, c)); }
+  cost::Row encoded(const space::Program& c) const { return *model_->encode(subject_of(task_, c)); }
   size_t encode() {
     rows_.assign(options_.candidates, {});
     for_each_parallel(options_.candidates, threads_, [&](size_t i) {
-      const Candidate& c = all_[i % all_.size()];
+      const space::Program& c = all_[i % all_.size()];
       rows_[i] = encoded(c);
     });
     return options_.candidates;
@@ -197,15 +199,15 @@ class Bench {
     o.population = options_.candidates;
     const CountingModel model(*model_);
     Rng rng(1);
-    (void)make_strategy("evolution", space_, {task_, model}, o)->propose(kProposals, rng);
+    (void)make_strategy("evolution", space_, &model, o)->propose(kProposals, rng);
     return model.asked();
   }
 
   const task::Task& task_;
-  const Space& space_;
+  const space::Space& space_;
   const Options& options_;
   int threads_;
-  std::vector<Candidate> all_;
+  std::vector<space::Program> all_;
   std::vector<cost::Row> rows_;
   std::unique_ptr<cost::CostModel> model_;
 };

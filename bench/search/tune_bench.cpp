@@ -16,7 +16,7 @@
 #include "cases.h"
 #include "cost/model.h"
 #include "measure/measure.h"
-#include "search/scoring.h"
+#include "search/strategy/scoring.h"
 #include "support/check.h"
 #include "templates/template.h"
 
@@ -54,7 +54,7 @@ class Run {
   void search() {
     TENON_CHECK(space_ != nullptr) << "an empty space";
     const auto model = cost::make_model(o_.model, o_.seed, o_.search.threads);
-    const auto strategy = make_strategy(o_.strategy, *space_, {t_, *model}, o_.search);
+    const auto strategy = make_strategy(o_.strategy, *space_, model.get(), o_.search);
     Rng rng(o_.seed);
     while (tried_ < o_.trials) {
       Clock clock;
@@ -84,19 +84,19 @@ class Run {
 
  private:
   std::vector<cost::Row> rows_of(const cost::CostModel& model,
-                                 const std::vector<Candidate>& batch) const {
+                                 const std::vector<space::Program>& batch) const {
     std::vector<cost::Row> out;
-    for (const Candidate& c : batch) {
+    for (const space::Program& c : batch) {
       auto row = model.encode(subject_of(t_, c));
       out.push_back(row ? std::move(row.value()) : cost::Row{});
     }
     return out;
   }
 
-  std::vector<Tried> measure(const std::vector<Candidate>& batch,
+  std::vector<Tried> measure(const std::vector<space::Program>& batch,
                              const std::vector<cost::Row>& rows) {
     std::vector<schedule::Trace> traces;
-    for (const Candidate& c : batch) traces.push_back(c.trace);
+    for (const space::Program& c : batch) traces.push_back(c.trace);
     samples_.clear();
     const auto measured = device_.measure(t_, traces, std::isinf(best_s_) ? 0 : best_s_, {});
     std::vector<Tried> out;
@@ -110,7 +110,8 @@ class Run {
       }
       out.push_back({batch[i], s});
       samples_.push_back({rows[i], t_.key, s});
-      if (o_.all) fmt::print("trial {} sketch {} {:.1f}\n", tried_ + i, batch[i].sketch, gflops(s));
+      if (o_.all)
+        fmt::print("trial {} {} {:.1f}\n", tried_ + i, to_json(batch[i].choices), gflops(s));
     }
     tried_ += measured.size();
     return out;

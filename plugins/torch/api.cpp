@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "agent.h"
-#include "search/layout_agent.h"
+#include "search/strategy/layout_agent.h"
 
 struct tenon_layout_agent {
   tenon::agent::Agent agent;

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kColumns =
     "task, target, protocol, trace, outcome, seconds, best_s, median_s, low_s, high_s, build_s, "
     "run_s, error,"
-    " verified, load1, mhz, run, time, handoff_ns";
+    " verified, load1, mhz, run, time, handoff_ns, choices";
 
 std::string now() {
   const auto t = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -103,11 +103,11 @@ void bind_measurement(Row& s, const task::Measurement& m) {
   s.bind(nlohmann::json(m.seconds).dump()).bind(m.best_s).bind(m.median_s).bind(m.low_s);
   s.bind(m.high_s).bind(m.build_s).bind(m.run_s).bind(valid_utf8(m.error));
   s.bind(static_cast<int64_t>(m.verified)).bind(m.load1).bind(m.mhz).bind(m.run).bind(m.time);
-  s.bind(m.handoff_ns);
+  s.bind(m.handoff_ns).bind(m.choices);
 }
 
 constexpr const char* kInsert =
-    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 // It ran, and took a time that can be.
 constexpr const char* kRan =
@@ -151,6 +151,7 @@ task::Measurement read_row(const Statement& s) {
   m.run = s.text(16);
   m.time = s.integer(17);
   m.handoff_ns = s.real(18);
+  m.choices = s.text(19);
   if (!seconds) {
     m.outcome = task::Outcome::kRefused;
     m.verified = false;
@@ -333,13 +334,16 @@ class SqliteDatabase : public Database {
   }
 
  private:
-  static constexpr int kVersionWithEvents = 2, kVersionWithHandoff = 3;
+  static constexpr int kVersionWithEvents = 2, kVersionWithHandoff = 3, kVersionWithChoices = 4;
 
   // A file that was opened only to be read has what its version has.
   std::string columns() const {
     std::string names = kColumns;
-    const std::string_view newest = "handoff_ns";
-    if (version_ < kVersionWithHandoff) names.replace(names.find(newest), newest.size(), "0");
+    const auto stand_in = [&](int since, std::string_view column, const char* value) {
+      if (version_ < since) names.replace(names.find(column), column.size(), value);
+    };
+    stand_in(kVersionWithHandoff, "handoff_ns", "0");
+    stand_in(kVersionWithChoices, "choices", "''");
     return names;
   }
 

@@ -29,6 +29,8 @@ constexpr const char* kMigrations[] = {
     "CREATE INDEX event_run ON event (run);",
     // 2 -> 3
     "ALTER TABLE measurement ADD COLUMN handoff_ns REAL NOT NULL DEFAULT 0;",
+    // 3 -> 4
+    "ALTER TABLE measurement ADD COLUMN choices TEXT NOT NULL DEFAULT '';",
 };
 
 int version_of(const Connection& c) {

@@ -90,12 +90,8 @@ Result<Program> Space::adopt(const schedule::Trace& trace, const Choices& known)
   if (!state) return state.illegal();
   auto bounds = task::check_serves(task_, *state, schedule::BoundsFor::kSearch);
   if (!bounds) return bounds.illegal();
-  Choices choices = known;
-  if (known.empty() || !leads_to(known, trace)) {
-    auto found = recognise(trace);
-    choices = found ? std::move(found->made) : Choices{};
-  }
-  return Program{std::move(choices), trace, std::move(state.value()), schedule::hash(trace),
+  const bool own = !known.empty() && leads_to(known, trace);
+  return Program{own ? known : Choices{}, trace, std::move(state.value()), schedule::hash(trace),
                  std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
 }
 

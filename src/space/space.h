@@ -67,8 +67,8 @@ class Space {
   Result<Program> sample(Rng& rng) const;
   // The choices that lead to this trace; nothing if none do.
   std::optional<Partial> recognise(const schedule::Trace& trace) const;
-  // A program from a record. Its choices are empty where the space does not know it; refused if it does not fit the task.
-  // `known`: what the record says its choices are.
+  // A program from a record; refused if it does not fit the task. `known` is what the record says its choices are; the
+  // program has none where they do not lead to the trace.
   Result<Program> adopt(const schedule::Trace& trace, const Choices& known = {}) const;
 
  private:

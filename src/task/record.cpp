@@ -21,9 +21,9 @@ constexpr std::array<const char*, 9> kOutcomes = {
     "run-crash", "run-timeout", "wrong",         "undecided"};
 
 // A list where writing it again gives the same text, else the text: what comes back is what was there.
-Json trace_to_json(const std::string& trace) {
-  Json j = Json::parse(trace, nullptr, false);
-  return j.is_array() && j.dump() == trace ? j : Json(trace);
+Json list_to_json(const std::string& list) {
+  Json j = Json::parse(list, nullptr, false);
+  return j.is_array() && j.dump() == list ? j : Json(list);
 }
 
 // JSON has no infinity; it is written as null.
@@ -70,7 +70,8 @@ std::string to_json(const Measurement& m) {
   const Json j = {{"task", m.task},
                   {"target", m.target},
                   {"protocol", m.protocol},
-                  {"trace", trace_to_json(m.trace)},
+                  {"trace", list_to_json(m.trace)},
+                  {"choices", list_to_json(m.choices)},
                   {"outcome", to_string(m.outcome)},
                   {"seconds", m.seconds},
                   {"best_s", m.best_s},
@@ -98,6 +99,10 @@ Measurement measurement_from_json(const std::string& line) {
     m.protocol = j.at("protocol").get<std::string>();
     const Json& trace = j.at("trace");
     m.trace = trace.is_string() ? trace.get<std::string>() : trace.dump();
+    if (j.contains("choices")) {  // not in older exports
+      const Json& choices = j.at("choices");
+      m.choices = choices.is_string() ? choices.get<std::string>() : choices.dump();
+    }
     const auto outcome = parse_outcome(j.at("outcome").get<std::string>());
     if (!outcome) throw UserError("unknown outcome " + j.at("outcome").dump());
     m.outcome = *outcome;

@@ -36,6 +36,7 @@ struct Measurement {
   std::string target;    // target::Target::fingerprint
   std::string protocol;  // as text
   std::string trace;     // JSON
+  std::string choices;   // JSON of space::Choices; empty: not known
   Outcome outcome = Outcome::kOk;
   std::vector<double> seconds;  // per repetition, kOk only
   double best_s = 0, median_s = 0;

@@ -9,6 +9,7 @@
 
 #include "files/file.h"
 #include "graph/partition.h"
+#include "search/layout/layout_skeleton.h"
 #include "support/check.h"
 #include "tune/events.h"
 #include "tune/task_times.h"
@@ -25,8 +26,9 @@ constexpr int kFirstLayouts = 6;
 struct Operator {
   TaskToTune given;
   double weight = 0;  // calls, of all models
-  search::LayoutSpace space;
-  std::unique_ptr<search::LayoutProposer> proposer;
+  search::LayoutSpace layouts;
+  std::unique_ptr<space::Space> space;  // of these
+  std::unique_ptr<search::Strategy> strategy;
   int tried = 0;
   int since_better = 0;
   double default_s = kNever, best_s = kNever;
@@ -49,7 +51,7 @@ struct LayoutSearch::Impl {
   Rng rng;
   std::vector<std::unique_ptr<Operator>> operators;
   compile::LayoutTimes layout_times;
-  search::LayoutProposerOptions proposing;  // one learner for all operators
+  std::shared_ptr<search::Learner> learner;  // one for all operators; null: there is none
 
   Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
        const TunerOptions& tuner, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
@@ -58,10 +60,11 @@ struct LayoutSearch::Impl {
         tell(std::move(f)),
         times(tuner, o.trials, o.rounds, m, d, r, tell),
         rng(tuner.seed) {
-    proposing.seed = tuner.seed;
+    search::LearnerOptions learning;
+    learning.seed = tuner.seed;
     std::error_code ignored;
-    if (std::filesystem::exists(options.learned, ignored)) proposing.learned = options.learned;
-    proposing.learner = search::make_layout_learner(options.proposer, proposing);
+    if (std::filesystem::exists(options.learned, ignored)) learning.learned = options.learned;
+    learner = search::make_learner(options.strategy, learning);
     for (size_t i = 0; i < tasks.size(); ++i) {
       double weight = 0;
       for (const ModelSpec& s : models) weight += s.weights[i];
@@ -70,11 +73,15 @@ struct LayoutSearch::Impl {
   }
 
   void add(const TaskToTune& t, double weight) {
-    auto space = search::make_layout_space(*t.task.dag, *t.task.target);
-    if (!space) return;
+    auto layouts = search::make_layout_space(*t.task.dag, *t.task.target);
+    if (!layouts) return;
     auto o = std::make_unique<Operator>(
-        Operator{.given = t, .weight = weight, .space = std::move(*space), .proposer = nullptr});
-    o->proposer = search::make_layout_proposer(options.proposer, o->space, proposing);
+        Operator{t, weight, std::move(*layouts), nullptr, nullptr, 0, 0, kNever, kNever, false});
+    o->space = search::make_edge_space(t.task, o->layouts);
+    search::StrategyOptions s;
+    s.layouts = &o->layouts;
+    s.learner = learner;
+    o->strategy = search::make_strategy(options.strategy, *o->space, nullptr, s);
     operators.push_back(std::move(o));
   }
 
@@ -110,13 +117,14 @@ struct LayoutSearch::Impl {
   bool step(const std::function<bool()>& stop) {
     Operator* o = most_hopeful();
     if (o == nullptr) return false;
-    std::optional<search::LayoutSpace::Point> p;
+    std::optional<space::Program> p;
     if (o->tried > 0) {
-      p = o->proposer->propose(rng);
-      if (!p) {
+      auto proposed = o->strategy->propose(1, rng);
+      if (proposed.empty()) {
         o->done = true;
         return true;
       }
+      p = std::move(proposed[0]);
     }
     double s = kNever;
     try {
@@ -126,7 +134,7 @@ struct LayoutSearch::Impl {
       tell(fault_event(o->given.task.key, e.what()));
     }
     if (stop && stop()) return true;  // perhaps cut short: no reward
-    if (p) o->proposer->reward(*p, s);
+    if (p) o->strategy->tell(std::vector<search::Tried>{{*p, s}});
     ++o->tried;
     o->since_better = s < o->best_s ? 0 : o->since_better + 1;
     o->best_s = std::min(o->best_s, s);
@@ -136,16 +144,17 @@ struct LayoutSearch::Impl {
 
   // Whoever reads the file meanwhile sees the old one or the new one.
   void keep_learned() const {
-    if (options.learned.empty() || proposing.learner == nullptr) return;
-    files::replace_file(options.learned,
-                        [&](const std::string& file) { proposing.learner->save(file); });
+    if (options.learned.empty() || learner == nullptr) return;
+    files::replace_file(options.learned, [&](const std::string& file) { learner->save(file); });
   }
 
-  double try_one(Operator& o, const std::optional<search::LayoutSpace::Point>& p,
+  double try_one(Operator& o, const std::optional<space::Program>& p,
                  const std::function<bool()>& stop) {
     search::LayoutSpace::Edges edges = o.given.task.edges;
+    search::LayoutSpace::Point point;
     if (p) {
-      auto asked = o.space.edges(*p);
+      point = search::point_of(p->choices, o.layouts);
+      auto asked = o.layouts.edges(point);
       if (!asked) return kNever;
       edges = std::move(asked.value());
     }
@@ -154,7 +163,7 @@ struct LayoutSearch::Impl {
     if (!p) o.default_s = s;
     tell(layout_event({.task = o.given.task.key,
                        .label = o.given.task.label,
-                       .point = p ? o.space.text(*p) : "as it was",
+                       .point = p ? o.layouts.text(point) : "as it was",
                        .edges = task::edges_text(edges),
                        .seconds = s,
                        .default_s = o.default_s,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The joint stage of Xu et al., "ALT": layouts and loops together. A proposer gives a layout of an operator's edges, the
+// The joint stage of Xu et al., "ALT": layouts and loops together. A strategy proposes a layout of an operator's edges, the
 // loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
 // time found rewards the layout. What comes out are layout times; which of them a network takes is decided by
 // compile::choose_layouts.
@@ -15,20 +15,20 @@
 #include <vector>
 
 #include "compile/layout_choice.h"
-#include "search/layout_proposer.h"
+#include "search/strategy/strategy.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
 
 struct LayoutOptions {
-  std::string proposer = "evolution";  // a row of search::layout_proposers(); empty: no stage
+  std::string strategy = "evolution";  // a row of search::strategies(); empty: no stage
   std::string learned;  // a file: what its learner knew, if it is there, and then what it knows
   double share = 0.35;  // of the budget, and of the trials
   int64_t trials = 24;  // of every layout's loops
   int64_t rounds = 2;   // that these are measured in
   int patience = 10;    // layouts without a better one after which an operator is left alone
   templates::Accuracy accuracy = templates::Accuracy::kDefault;
-  bool on() const { return !proposer.empty(); }
+  bool on() const { return !strategy.empty(); }
 };
 
 class LayoutSearch {

@@ -3,100 +3,96 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <set>
 
-#include "search/trace_mutation.h"
 #include "support/check.h"
-#include "support/parallel.h"
+#include "task/serve.h"
 #include "tune/task_history.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
 namespace {
 
-using search::Candidate;
+using space::Program;
 
-constexpr size_t kNeighbours = 16;
-constexpr size_t kCompared = 4096;  // of many thousand programs each is compared with so many
 // Populations of the size that a whole space deserves would hold each recorded program many times.
 constexpr size_t kLeastPopulation = 64, kMostPopulation = 512;
 
-size_t common(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
-  size_t n = 0;
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    if (a[i] == b[j])
-      ++n, ++i, ++j;
-    else if (a[i] < b[j])
-      ++i;
-    else
-      ++j;
-  }
-  return n;
-}
-
-std::vector<uint64_t> step_hashes(const schedule::Trace& trace) {
-  std::vector<uint64_t> hashes;
-  for (const schedule::Step& s : trace) hashes.push_back(schedule::hash(s));
-  std::sort(hashes.begin(), hashes.end());
-  return hashes;
-}
-
-std::vector<size_t> nearest(size_t self, const std::vector<std::vector<uint64_t>>& steps) {
-  const size_t n = steps.size();
-  const size_t stride = n / kCompared + 1;
-  std::vector<std::pair<size_t, size_t>> all;  // differing steps, program
-  for (size_t k = 1; k < n; k += stride) {
-    const size_t other = (self + k) % n;
-    const size_t shared = common(steps[self], steps[other]);
-    all.emplace_back(steps[self].size() + steps[other].size() - 2 * shared, other);
-  }
-  const size_t most = std::min(kNeighbours, all.size());
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(most), all.end());
-  std::vector<size_t> out;
-  for (size_t i = 0; i < most; ++i) out.push_back(all[i].second);
-  return out;
-}
-
-class ReplaySearchSpace : public search::Space {
+// Recorded traces as a tree: they are written step by step, and where they part a hole says which way to go.
+class RecordedSkeleton : public space::Skeleton {
  public:
-  explicit ReplaySearchSpace(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {}
-  std::string_view name() const override { return "recorded"; }
-  size_t sketches() const override { return 1; }
-
-  Result<Candidate> sample(Rng& rng) const override { return rng.pick(r_->programs()); }
-
-  Result<Candidate> mutate(const Candidate& c, Rng& rng) const override {
-    const size_t at = r_->index_of(c.hash);
-    if (at == ReplaySpace::kNowhere || r_->near(at).empty()) return nothing();
-    return r_->programs()[rng.pick(r_->near(at))];
+  explicit RecordedSkeleton(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {
+    std::vector<size_t> all(r_->programs().size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    root_ = make_node(all, 0);
   }
 
-  Result<Candidate> cross(const Candidate& a, const Candidate& b, Rng& rng) const override {
-    const size_t i = r_->index_of(a.hash), j = r_->index_of(b.hash);
-    if (i == ReplaySpace::kNowhere || j == ReplaySpace::kNowhere || i == j) return nothing();
-    std::set<size_t> children(r_->near(i).begin(), r_->near(i).end());
-    children.insert(r_->near(j).begin(), r_->near(j).end());
-    std::vector<size_t> of_both;
-    for (const size_t c : children) {
-      if (c != i && c != j && r_->shared_steps(c, i) > 0 && r_->shared_steps(c, j) > 0) {
-        of_both.push_back(c);
-      }
+  void write(space::Builder& b) const override {
+    const Node* at = &nodes_[root_];
+    while (true) {
+      const schedule::Trace& trace = r_->programs()[at->programs.front()].trace;
+      for (size_t i = b.trace().size(); i < at->steps; ++i) b.add_checked(trace[i]);
+      if (at->children.empty()) return;
+      at = &nodes_[at->children[ask(b, *at)]];
     }
-    if (of_both.empty()) return nothing();
-    return r_->programs()[rng.pick(of_both)];
-  }
-
-  Result<Candidate> adopt(const schedule::Trace& trace) const override {
-    const size_t at = r_->index_of(schedule::hash(trace));
-    if (at == ReplaySpace::kNowhere) return nothing();
-    return r_->programs()[at];
   }
 
  private:
-  // Not on record: there is no such choice.
-  static Illegal nothing() { return Illegal{.code = IllegalCode::kBadFactor}; }
+  struct Node {
+    std::vector<size_t> programs;  // oldest first
+    size_t steps = 0;              // that all of them share
+    std::vector<size_t> children;  // in the order of their oldest programs
+  };
+
+  size_t ask(space::Builder& b, const Node& n) const {
+    const auto last = static_cast<int64_t>(n.children.size()) - 1;
+    const auto by_size = [&](const space::Domain&) {
+      std::vector<double> w;
+      for (const size_t c : n.children) w.push_back(static_cast<double>(nodes_[c].programs.size()));
+      return w;
+    };
+    const space::HoleId hole{space::HoleKind::kParts, 0, static_cast<int32_t>(n.steps)};
+    return static_cast<size_t>(
+        int64_t{b.ask(hole, "recorded", space::Domain::range(0, last), 0, by_size)});
+  }
+
+  size_t make_node(const std::vector<size_t>& programs, size_t from) {
+    Node n{programs, from, {}};
+    const auto step_of = [&](size_t p) {
+      const schedule::Trace& t = r_->programs()[p].trace;
+      return n.steps < t.size() ? &t[n.steps] : nullptr;
+    };
+    const auto same = [&](size_t a, size_t b) {
+      const auto *x = step_of(a), *y = step_of(b);
+      return x == nullptr || y == nullptr ? x == y : *x == *y;
+    };
+    while (step_of(programs[0]) != nullptr &&
+           std::all_of(programs.begin(), programs.end(),
+                       [&](size_t p) { return same(p, programs[0]); })) {
+      ++n.steps;
+    }
+    std::vector<std::vector<size_t>> groups;
+    for (const size_t p : programs) {
+      const auto it = std::find_if(groups.begin(), groups.end(),
+                                   [&](const auto& g) { return same(g.front(), p); });
+      if (it == groups.end()) {
+        groups.push_back({p});
+      } else {
+        it->push_back(p);
+      }
+    }
+    for (size_t g = 0; groups.size() > 1 && g < groups.size(); ++g) {
+      n.children.push_back(make_node(groups[g], n.steps));
+    }
+    nodes_.push_back(std::move(n));
+    return nodes_.size() - 1;
+  }
+
   std::shared_ptr<const ReplaySpace> r_;
+  std::vector<Node> nodes_;
+  size_t root_ = 0;
 };
 
 class ReplayMeasurer : public measure::Measurer {
@@ -156,10 +152,18 @@ class ReplayMeasurer : public measure::Measurer {
 };
 
 // Nothing if the trace cannot be read or may not serve the task.
-std::optional<Candidate> read_candidate(const task::Task& t, const std::string& trace) {
+std::optional<Program> read_program(const task::Task& t, const std::string& json) {
   try {
-    auto c = search::replay_candidate(t, schedule::trace_from_json(trace));
-    return c ? std::optional(std::move(c.value())) : std::nullopt;
+    const schedule::Trace trace = schedule::trace_from_json(json);
+    auto state = schedule::replay(schedule::State(t.dag, t.target), trace);
+    if (!state) return std::nullopt;
+    auto bounds = task::check_serves(t, *state, schedule::BoundsFor::kSearch);
+    if (!bounds) return std::nullopt;
+    return Program{{},
+                   trace,
+                   std::move(state.value()),
+                   schedule::hash(trace),
+                   std::make_shared<const schedule::Bounds>(std::move(bounds.value()))};
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -174,7 +178,7 @@ ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& mea
   std::set<std::string> seen;
   for (const task::Measurement& m : measurements) {
     if (!seen.insert(m.trace).second) continue;
-    auto c = read_candidate(task_, m.trace);
+    auto c = read_program(task_, m.trace);
     if (!c || !by_hash_.emplace(c->hash, programs_.size()).second) {
       ++left_out_;
       continue;
@@ -184,11 +188,8 @@ ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& mea
     if (outcomes_.back().outcome == task::Outcome::kOk) {
       best_s_ = std::min(best_s_, outcomes_.back().median_s);
     }
-    steps_.push_back(step_hashes(c->trace));
     programs_.push_back(*std::move(c));
   }
-  near_.resize(programs_.size());
-  for_each_parallel(programs_.size(), 0, [&](size_t i) { near_[i] = nearest(i, steps_); });
 }
 
 const task::Measurement* ReplaySpace::find(const schedule::Trace& trace) const {
@@ -201,11 +202,10 @@ size_t ReplaySpace::index_of(uint64_t trace_hash) const {
   return it == by_hash_.end() ? kNowhere : it->second;
 }
 
-size_t ReplaySpace::shared_steps(size_t a, size_t b) const { return common(steps_[a], steps_[b]); }
-
-std::unique_ptr<search::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded) {
+std::unique_ptr<space::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded) {
   if (recorded->programs().empty()) return nullptr;
-  return std::make_unique<ReplaySearchSpace>(std::move(recorded));
+  const task::Task& t = recorded->task();
+  return std::make_unique<space::Space>(t, std::make_unique<RecordedSkeleton>(std::move(recorded)));
 }
 
 std::unique_ptr<measure::Measurer> replay_measurer(

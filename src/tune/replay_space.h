@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "measure/measure.h"
-#include "search/space.h"
+#include "space/space.h"
 
 namespace tenon::tune {
 
@@ -25,30 +25,25 @@ class ReplaySpace {
   ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements);
 
   const task::Task& task() const { return task_; }
-  const std::vector<search::Candidate>& programs() const { return programs_; }  // oldest first
+  const std::vector<space::Program>& programs() const { return programs_; }  // oldest first
   size_t left_out() const { return left_out_; }
   double best_s() const { return best_s_; }  // infinity: none ran
   const task::Measurement* find(const schedule::Trace& trace) const;
 
   static constexpr size_t kNowhere = SIZE_MAX;
   size_t index_of(uint64_t trace_hash) const;
-  // The programs with the fewest differing steps, nearest first.
-  const std::vector<size_t>& near(size_t program) const { return near_[program]; }
-  size_t shared_steps(size_t a, size_t b) const;
 
  private:
   task::Task task_;
-  std::vector<search::Candidate> programs_;
-  std::vector<task::Measurement> outcomes_;   // the last word on each
-  std::vector<std::vector<uint64_t>> steps_;  // hashes, sorted
-  std::vector<std::vector<size_t>> near_;
+  std::vector<space::Program> programs_;
+  std::vector<task::Measurement> outcomes_;  // the last word on each
   std::unordered_map<uint64_t, size_t> by_hash_;
   size_t left_out_ = 0;
   double best_s_ = 0;
 };
 
-// Samples any; mutates to one that is near; crosses to one that has steps of both.
-std::unique_ptr<search::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded);
+// Where recorded traces part, a hole says which way to go: programs that share more steps are nearer.
+std::unique_ptr<space::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded);
 // Answers with the last word on each trace, failures too; one that is not on record is refused. `seen` is told each.
 std::unique_ptr<measure::Measurer> replay_measurer(
     std::shared_ptr<const ReplaySpace> recorded,

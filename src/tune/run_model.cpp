@@ -2,14 +2,14 @@
 #include "tune/run_model.h"
 
 #include "files/file.h"
-#include "search/scoring.h"
+#include "search/strategy/scoring.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
 
-void RunModel::add(const task::Task& t, const search::Candidate& c, double seconds) {
-  if (!told_.emplace(t.key, c.hash).second) return;
-  auto row = model_->encode(search::subject_of(t, c));
+void RunModel::add(const task::Task& t, const space::Program& p, double seconds) {
+  if (!told_.emplace(t.key, p.hash).second) return;
+  auto row = model_->encode(search::subject_of(t, p));
   if (row) added_.push_back({std::move(row.value()), t.key, seconds});
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "cost/model.h"
-#include "search/space.h"
+#include "space/space.h"
 
 namespace tenon::tune {
 
@@ -25,7 +25,7 @@ class RunModel {
 
   const cost::CostModel& model() const { return *model_; }
   // What came of a program, infinity if it failed. The first time counts.
-  void add(const task::Task& t, const search::Candidate& c, double seconds);
+  void add(const task::Task& t, const space::Program& p, double seconds);
   // Lets the model learn what was added.
   void train();
 

@@ -9,7 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include "search/scoring.h"
+#include "search/space/spaces.h"
+#include "search/strategy/scoring.h"
 #include "support/check.h"
 #include "task/serve.h"
 #include "te/text.h"
@@ -37,7 +38,7 @@ struct Entry {
   TaskToTune given;
   size_t population = kFirstPopulation;
   std::string start;  // its trace as JSON
-  std::unique_ptr<search::Space> space;
+  std::unique_ptr<space::Space> space;
   std::unique_ptr<search::Strategy> strategy;
   TaskHistory history;
   TaskResult result;
@@ -116,8 +117,8 @@ struct TaskTuner::Impl {
     e.space = options.make_space ? options.make_space(task.task)
                                  : search::make_space(options.space, task.task);
     if (e.space != nullptr) {
-      e.strategy = search::make_strategy(options.strategy, *e.space, {task.task, model->model()},
-                                         options.search);
+      e.strategy =
+          search::make_strategy(options.strategy, *e.space, &model->model(), options.search);
     }
     e.given = std::move(task);
     if (db != nullptr) {
@@ -145,12 +146,37 @@ struct TaskTuner::Impl {
   // What the strategy and the cost model are told of a measurement. Nothing: a record that may not serve the task, or
   // whose rounding errors grow too much.
   struct Lesson {
-    std::optional<search::Candidate> candidate;  // nothing: the space does not have it
+    std::optional<space::Program> candidate;  // nothing: the space does not have it
   };
+
+  // A record of an older tenon has none.
+  static space::Choices choices_of(const Measurement& m) {
+    try {
+      return m.choices.empty() ? space::Choices{} : space::choices_from_json(m.choices);
+    } catch (const UserError&) {
+      return {};
+    }
+  }
+
+  // The fastest records that do not say their choices: those are what a search would begin with.
+  void recognise(const Entry& e, std::vector<search::Tried>& tried) const {
+    constexpr size_t kRecognised = 32;
+    std::vector<search::Tried*> open;
+    for (search::Tried& t : tried) {
+      if (t.program.choices.empty() && std::isfinite(t.seconds)) open.push_back(&t);
+    }
+    std::sort(open.begin(), open.end(),
+              [](const auto* a, const auto* b) { return a->seconds < b->seconds; });
+    for (size_t i = 0; i < std::min(kRecognised, open.size()); ++i) {
+      if (auto p = e.space->recognise(open[i]->program.trace)) {
+        open[i]->program.choices = std::move(p->made);
+      }
+    }
+  }
 
   // What was just proposed knows more of itself than its trace tells.
   std::optional<Lesson> lesson(const Entry& e, const Measurement& m,
-                               const search::Candidate* proposed) {
+                               const space::Program* proposed) {
     if (proposed != nullptr) return Lesson{*proposed};
     const task::Served served = task::serve_json(e.given.task, m.trace);
     if (!served) {
@@ -161,13 +187,13 @@ struct TaskTuner::Impl {
     }
     if (served->state.error_factor() > options.most_error_factor) return std::nullopt;
     if (e.space == nullptr) return Lesson{};
-    auto c = e.space->adopt(served->trace);
+    auto c = e.space->adopt(served->trace, choices_of(m));
     return Lesson{c ? std::optional(std::move(c.value())) : std::nullopt};
   }
 
   // `proposed`: in the same order.
   void learn(Entry& e, const std::vector<Measurement>& measurements,
-             std::span<const search::Candidate> proposed = {}) {
+             std::span<const space::Program> proposed = {}) {
     std::vector<search::Tried> tried;
     for (size_t i = 0; i < measurements.size(); ++i) {
       const Measurement& m = measurements[i];
@@ -179,7 +205,9 @@ struct TaskTuner::Impl {
       if (m.outcome != Outcome::kUndecided) model->add(e.given.task, *l->candidate, seconds_of(m));
       tried.push_back({*std::move(l->candidate), seconds_of(m)});
     }
-    if (e.strategy != nullptr) e.strategy->tell(tried);
+    if (e.strategy == nullptr) return;
+    recognise(e, tried);
+    e.strategy->tell(tried);
   }
 
   void refresh(Entry& e) const {
@@ -250,7 +278,7 @@ struct TaskTuner::Impl {
 
   // Nothing is shown before it is recorded.
   void keep(Entry& e, std::vector<Measurement>& round,
-            std::span<const search::Candidate> proposed = {}) {
+            std::span<const space::Program> proposed = {}) {
     const TaskResult before = e.result;
     for (Measurement& m : round) m.run = run;
     record(e, round);
@@ -290,7 +318,7 @@ struct TaskTuner::Impl {
   }
 
   // How the model ranked what was then measured.
-  cost::RankingQuality ranking(const Entry& e, const std::vector<search::Candidate>& proposed,
+  cost::RankingQuality ranking(const Entry& e, const std::vector<space::Program>& proposed,
                                const std::vector<Measurement>& round) const {
     std::vector<cost::Row> rows;
     std::vector<cost::Sample> truth;
@@ -327,18 +355,19 @@ struct TaskTuner::Impl {
     const auto n = static_cast<size_t>(
         options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
     e.strategy->set_population(std::min(e.population, options.search.population));
-    std::vector<search::Candidate> proposed =
+    std::vector<space::Program> proposed =
         watch.time("search", [&] { return e.strategy->propose(n, own); });
     if (proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
       return;
     }
     std::vector<schedule::Trace> traces;
-    std::erase_if(proposed, [&](const search::Candidate& c) {
+    std::erase_if(proposed, [&](const space::Program& c) {
       return c.state.error_factor() > options.most_error_factor;
     });
-    for (const search::Candidate& c : proposed) traces.push_back(c.trace);
+    for (const space::Program& c : proposed) traces.push_back(c.trace);
     std::vector<Measurement> got = measure(e, traces, stop);
+    for (size_t k = 0; k < got.size(); ++k) got[k].choices = to_json(proposed[k].choices);
     verify(e, got);
     const bool trained = model->model().trained();
     const cost::RankingQuality quality =

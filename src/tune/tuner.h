@@ -16,7 +16,7 @@
 
 #include "db/db.h"
 #include "measure/measure.h"
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 #include "task/task.h"
 #include "tune/run_model.h"
 #include "tune/scheduler.h"
@@ -54,7 +54,7 @@ struct TunerOptions {
   SchedulerOptions scheduler;
   Clock clock;  // empty: the machine's
   // Instead of the row named above: for what is no row, such as recorded data.
-  std::function<std::unique_ptr<search::Space>(const task::Task&)> make_space;
+  std::function<std::unique_ptr<space::Space>(const task::Task&)> make_space;
 };
 
 int threads_of(const TunerOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategies on the pretend device: what they find, and that they find the same again.
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "measure/measure.h"
-#include "search/scoring.h"
+#include "search/strategy/scoring.h"
 #include "search/tasks.h"
 #include "support/sanitized.h"
 
@@ -37,16 +37,16 @@ Found search(const task::Task& t, const std::string& strategy_name, uint64_t see
   StrategyOptions options;
   options.population = effort.population;
   options.threads = threads;
-  const auto strategy = make_strategy(strategy_name, *space, {t, *model}, options);
+  const auto strategy = make_strategy(strategy_name, *space, model.get(), options);
   measure::SimOptions sim;
   sim.noise = 0;
   const auto device = measure::sim_measurer(sim);
   Rng rng(seed);
   Found found;
   for (size_t r = 0; r < kRounds; ++r) {
-    const std::vector<Candidate> batch = strategy->propose(effort.trials, rng);
+    const std::vector<space::Program> batch = strategy->propose(effort.trials, rng);
     std::vector<schedule::Trace> traces;
-    for (const Candidate& c : batch) traces.push_back(c.trace);
+    for (const space::Program& c : batch) traces.push_back(c.trace);
     const auto measured = device->measure(t, traces, 0, [] { return false; });
     std::vector<Tried> tried;
     std::vector<cost::Sample> samples;

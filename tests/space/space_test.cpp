@@ -34,7 +34,7 @@ TEST(Space, PrefixesLeadToCompletePrograms) {
     const auto known = s.recognise(program->trace);
     ASSERT_TRUE(known.has_value()) << to_json(p.made);
     EXPECT_EQ(*known, p) << to_json(p.made) << to_json(known->made);
-    const auto adopted = s.adopt(program->trace);
+    const auto adopted = s.adopt(program->trace, p.made);
     ASSERT_TRUE(bool(adopted));
     EXPECT_EQ(adopted->choices, p.made);
   }

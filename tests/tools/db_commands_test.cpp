@@ -11,7 +11,7 @@
 #include "db/db.h"
 #include "files/file.h"
 #include "measure/tasks.h"
-#include "search/space.h"
+#include "search/space/spaces.h"
 #include "te/text.h"
 #include "tools/tenon_command.h"
 #include "tune/best_schedules.h"

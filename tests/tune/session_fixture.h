@@ -73,7 +73,7 @@ class SessionTest : public testing::Test {
     o.tuner.space = "sketch";
     o.tuner.round = 8;
     o.tuner.threads = 1;
-    o.layouts.proposer = "";
+    o.layouts.strategy = "";
     o.tuner.search.population = 48;
     o.tuner.search.generations = 2;
     double n = 0;

@@ -225,10 +225,10 @@ TEST_F(LayoutSessionTest, NotInShortRuns) {
 
 TEST_F(LayoutSessionTest, FixedMeansFixed) {
   SessionOptions o = options(150);
-  o.layouts.proposer = "";
+  o.layouts.strategy = "";
   run(o);
   EXPECT_EQ(count("layout") + count("layouts"), 0);
-  o.layouts.proposer = "no such row";
+  o.layouts.strategy = "no such row";
   EXPECT_THROW(run(o), UserError);
 }
 

@@ -73,7 +73,7 @@ std::vector<std::string> space_names() {
 }
 
 std::vector<std::string> layout_names() {
-  std::vector<std::string> names = row_names(search::layout_proposers());
+  std::vector<std::string> names = row_names(search::strategies());
   names.insert(names.end(), {"fixed", "row-major"});
   return names;
 }
@@ -83,7 +83,7 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
       ->check(CLI::IsMember(space_names()))
       ->capture_default_str();
   command.add_option("--strategy", o.strategy, "Which of it to try next")
-      ->check(CLI::IsMember(row_names(search::strategies())))
+      ->check(CLI::IsMember(search::loop_strategies()))
       ->capture_default_str();
   command
       .add_option("--pairs", o.pairs,
@@ -288,9 +288,9 @@ void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
   }
   layouts.learned = o.layout_agent;
   if (!layouts.on()) return;
-  search::LayoutProposerOptions options;
+  search::LearnerOptions options;
   if (fs::exists(o.layout_agent)) options.learned = o.layout_agent;
-  const auto learner = search::make_layout_learner(layouts.proposer, options);
+  const auto learner = search::make_learner(layouts.strategy, options);
   if (learner == nullptr || o.layout_agent.empty()) return;
   const auto folder = PrivateFolder::beside(o.layout_agent);
   learner->save((folder.path() / "tried").string());
@@ -324,7 +324,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.space = o.space;
   t.strategy = o.strategy;
   s.pairs.on = find(kOnOff, o.pairs);
-  s.layouts.proposer = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
+  s.layouts.strategy = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
   s.compile.row_major = o.layouts == "row-major";
   set_layout_agent(o, s.layouts);
   t.verify = find(kVerify, o.verify);

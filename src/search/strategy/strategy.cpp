@@ -26,6 +26,14 @@ const StrategyRow& row_of(const std::string& name, std::span<const StrategyRow> 
 
 std::span<const StrategyRow> strategies() { return kStrategies; }
 
+std::vector<std::string> loop_strategies() {
+  std::vector<std::string> names;
+  for (const StrategyRow& r : kStrategies) {
+    if (r.make_learner == nullptr) names.emplace_back(r.name);
+  }
+  return names;
+}
+
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const space::Space& space,
                                         const cost::CostModel* model,
                                         const StrategyOptions& options,

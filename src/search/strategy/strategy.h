@@ -70,6 +70,8 @@ struct StrategyRow {
   std::shared_ptr<Learner> (*make_learner)(const LearnerOptions& options) = nullptr;
 };
 std::span<const StrategyRow> strategies();
+// Names of the rows for loops: those that learn from layouts have no use for them.
+std::vector<std::string> loop_strategies();
 // Both throw UserError: there is no such row, its plug-in is not installed, or its file does not fit.
 std::unique_ptr<Strategy> make_strategy(const std::string& name, const space::Space& space,
                                         const cost::CostModel* model,

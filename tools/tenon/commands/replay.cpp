@@ -8,7 +8,7 @@
 
 #include "db/records.h"
 #include "files/file.h"
-#include "search/strategy.h"
+#include "search/strategy/strategy.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/record_selection.h"
@@ -244,7 +244,7 @@ Run add_replay(CLI::App& command, Console& console) {
   command.add_option("--strategy", args->strategies, "Which to run")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(names_of(search::strategies())))
+      ->check(CLI::IsMember(search::loop_strategies()))
       ->capture_default_str();
   command.add_option("--cost-model", args->cost_model, "What predicts the worth of programs")
       ->check(CLI::IsMember(names_of(cost::models())))
