@@ -32,24 +32,11 @@ using space::Value;
 
 constexpr int64_t kMostVectors = 8;        // of columns in a panel
 constexpr int64_t kPanels = 1, kRows = 2;  // what the cores share out
-constexpr int64_t kRowsInBlock = 64;       // at most, where they share out rows
 
 // The loops of the output: over halves, over panels, in a panel, and the lanes.
 struct ColumnLoops {
   Loop half, panel, vectors, lanes;
 };
-
-int64_t lanes_of(const Dense& d, const target::Target& t) {
-  return t.lanes(d.chain.anchor->output.dtype().bytes());
-}
-
-// Whole vectors in each half, and edges that hold them side by side.
-bool fits(const Dense& d, const Request& request, int64_t lanes) {
-  const te::Tensor& y = d.chain.final->output;
-  if (lanes < 2 || d.columns % (2 * lanes) != 0 || d.k % (2 * lanes) != 0) return false;
-  if (!d.blocked) return may_be_plain(request, y);
-  return block_for(request, d.x, lanes) == lanes && block_for(request, y, lanes) == lanes;
-}
 
 class Writer {
  public:
@@ -69,7 +56,6 @@ class Writer {
     std::optional<RowsWriter> rows;
     if (d_.rows) rows.emplace(b_, *d_.rows);
     if (rows) rows->inline_cheap();
-    ask_sizes();
     store_all();
     if (b_.refused()) return;
     if (rows) rows->cut_sums(true);
@@ -99,50 +85,37 @@ class Writer {
     if (anchor != out_) b_.compute_inline(anchor);
   }
 
-  // Rows of a block that divides a half: as many blocks for each core, and few of them, since each reads all weights,
-  // but not so few that its sums leave the cache.
-  int64_t choose_block() const {
-    int64_t best = 1;
-    double least = 1e30;
-    for (int64_t n = 1; n <= std::min(half_, kRowsInBlock); ++n) {
-      if (half_ % n != 0) continue;
-      double cost = 1 / balance(d_.outer * (half_ / n), t_.cores) + 2.0 / static_cast<double>(n);
-      if (!keeps_sums(n)) cost += 0.06;
-      if (cost >= least) continue;
-      least = cost;
-      best = n;
-    }
-    return best;
-  }
-
-  // The sums of a block of rows stay in the second-level cache beside the weights that pass through.
-  bool keeps_sums(int64_t rows) const {
-    return 4 * kStrassenProducts * rows * (d_.k / 2) <= t_.l2_bytes / 4 * 3;
-  }
-
-  // Rows where they make even blocks that are large enough; panels otherwise.
-  int64_t ask_along(int64_t panels) {
-    const int64_t blocks = d_.outer * (half_ / block_);
-    const bool rows =
-        block_ >= kRowsInBlock / 2 && half_ > block_ && balance(blocks, t_.cores) >= 0.9;
-    const bool few = balance(d_.outer * panels, t_.cores) < 0.9;
-    return b_.ask({HoleKind::kSwitch, out_.id, 0}, "along", Domain::range(kPanels, kRows),
-                  rows && (few || keeps_sums(block_)) ? kRows : kPanels);
-  }
-
-  void ask_sizes() {
+  void ask_columns() {
     const int64_t vectors = d_.columns / 2 / lanes_;
     RegisterTile r = choose_tile(vectors, half_, 1, t_);
-    block_ = choose_block();
-    along_ = ask_along(vectors / r.kb);
-    const int64_t rows = along_ == kRows ? block_ : half_;
+    block_ = rows_in_block(d_, t_);
+    along_ = b_.ask({HoleKind::kSwitch, out_.id, 0}, "along", Domain::range(kPanels, kRows),
+                    shares_rows(d_, t_, vectors / r.kb) ? kRows : kPanels);
+    rows_ = along_ == kRows ? block_ : half_;
     if (along_ == kRows) r = choose_tile(vectors, block_, 1, t_);
     const int64_t most = std::max(r.kb, std::min<int64_t>(vectors, kMostVectors));
     nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::divisors(vectors, most),
                  std::gcd(r.kb, vectors));
-    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::range(1, rows), r.xn);
     jn_ = vectors / nb_;
-    tile_ = rows % in_ == 0 ? rows / in_ : 0;
+    tiles_by_rule_ = r.xn;
+  }
+
+  // Register tiles of as many rows each, or any number of near-equal ones.
+  void ask_rows() {
+    std::vector<int64_t> uneven;
+    for (int64_t n = 1; n <= rows_; ++n) {
+      if (rows_ % n != 0) uneven.push_back(n);
+    }
+    const bool even =
+        b_.ask({HoleKind::kSwitch, out_.id, 1}, "even", Domain::range(uneven.empty() ? 1 : 0, 1),
+               rows_ % tiles_by_rule_ == 0 ? 1 : 0) == 1;
+    if (even) {
+      tile_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "tile", Domain::divisors(rows_, rows_),
+                     rows_ / tiles_by_rule_);
+    } else {
+      in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::of(std::move(uneven)),
+                   tiles_by_rule_);
+    }
   }
 
   // Dimension `d` before the one that it follows; one more stands behind it.
@@ -198,7 +171,9 @@ class Writer {
       b_.store(b_.stage(d_.x.name()), blocked(d_.x.shape(), lanes_));
       done.push_back(d_.x.name());
     }
+    ask_columns();
     store_weights();
+    ask_rows();
     store_sums();
     store_products(products_);
     store_products(acc_);
@@ -303,9 +278,11 @@ class Writer {
   int64_t half_;       // of the rows
   int64_t block_ = 1;  // rows of a block
   int64_t along_ = kPanels;
-  Value nb_ = 1, in_ = 1;  // vectors of a panel, register tiles of the rows at once
-  int64_t jn_ = 1;         // panels
-  int64_t tile_ = 0;       // rows of a register tile; 0: not all have as many
+  int64_t rows_ = 1;           // at once: of a block, or of a half
+  int64_t tiles_by_rule_ = 1;  // of these rows
+  Value nb_ = 1, in_ = 1;      // vectors of a panel, register tiles of the rows at once
+  int64_t jn_ = 1;             // panels
+  Value tile_ = 0;             // rows of a register tile; 0: not all have as many
 };
 
 }  // namespace
@@ -313,7 +290,7 @@ class Writer {
 std::optional<Written> write_strassen(Builder& b, const Request& request) {
   const auto d = find_dense(b.state());
   if (!d || !is_worth_it(*d, request, b.target())) return std::nullopt;
-  if (!fits(*d, request, lanes_of(*d, b.target()))) return std::nullopt;
+  if (!fits(*d, request, b.target())) return std::nullopt;
   Writer(*d, b, request).run();
   return Written{};
 }

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "templates/strassen_match.h"
 
+#include <algorithm>
+
 #include "schedule/primitives/variant.h"
 #include "templates/algorithm_choice.h"
+#include "templates/edges.h"
 
 namespace tenon::templates {
 
 using schedule::Algorithm;
 using schedule::half_of;
 using schedule::kStrassenProducts;
+
+constexpr int64_t kRowsInBlock = 64;  // at most
 
 std::optional<Dense> find_dense(const schedule::State& initial) {
   const te::ComputeDag& dag = initial.dag();
@@ -65,6 +70,50 @@ bool is_worth_it(const Dense& d, const Request& request, const target::Target& t
                             return strassen_cost(d, cores);
                           })
       .has_value();
+}
+
+int64_t lanes_of(const Dense& d, const target::Target& t) {
+  return t.lanes(d.chain.anchor->output.dtype().bytes());
+}
+
+bool fits(const Dense& d, const Request& request, const target::Target& t) {
+  const te::Tensor& y = d.chain.final->output;
+  const int64_t lanes = lanes_of(d, t);
+  if (lanes < 2 || d.columns % (2 * lanes) != 0 || d.k % (2 * lanes) != 0) return false;
+  if (!d.blocked) return may_be_plain(request, y);
+  return block_for(request, d.x, lanes) == lanes && block_for(request, y, lanes) == lanes;
+}
+
+namespace {
+
+// The sums of a block of rows stay in the second-level cache beside the weights that pass through.
+bool keeps_sums(const Dense& d, const target::Target& t, int64_t rows) {
+  return 4 * kStrassenProducts * rows * (d.k / 2) <= t.l2_bytes / 4 * 3;
+}
+
+}  // namespace
+
+int64_t rows_in_block(const Dense& d, const target::Target& t) {
+  const int64_t half = half_of(d.product.rows);
+  int64_t best = 1;
+  double least = 1e30;
+  for (int64_t n = 1; n <= std::min(half, kRowsInBlock); ++n) {
+    if (half % n != 0) continue;
+    double cost = 1 / balance(d.outer * (half / n), t.cores) + 2.0 / static_cast<double>(n);
+    if (!keeps_sums(d, t, n)) cost += 0.06;
+    if (cost >= least) continue;
+    least = cost;
+    best = n;
+  }
+  return best;
+}
+
+bool shares_rows(const Dense& d, const target::Target& t, int64_t panels) {
+  const int64_t half = half_of(d.product.rows), block = rows_in_block(d, t);
+  const bool even = block >= kRowsInBlock / 2 && half > block &&
+                    balance(d.outer * (half / block), t.cores) >= 0.9;
+  const bool few = balance(d.outer * panels, t.cores) < 0.9;
+  return even && (few || keeps_sums(d, t, block));
 }
 
 }  // namespace tenon::templates

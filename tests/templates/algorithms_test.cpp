@@ -158,11 +158,13 @@ TEST_P(AlgorithmsTest, EveryNumberIsRight) {
   const schedule::State start = initial("x86-64-v4", 2);
   const std::string used(choose(start, asking_for_strassen()).name);
   for (const int64_t along : {1, 2}) {
-    for (const int64_t tile : {1, 2, 3}) {
-      const auto program = write_with(used, start, asking_for_strassen(),
-                                      {{"along", along}, {"nb", tile}, {"in", tile}});
-      ASSERT_TRUE(program.has_value());
-      check(start, program->trace);
+    for (const int64_t even : {0, 1}) {
+      for (const int64_t n : {1, 2, 3}) {
+        const Numbers numbers{{"along", along}, {"nb", n}, {"even", even}, {"tile", n}, {"in", n}};
+        const auto program = write_with(used, start, asking_for_strassen(), numbers);
+        ASSERT_TRUE(program.has_value());
+        check(start, program->trace);
+      }
     }
   }
 }
