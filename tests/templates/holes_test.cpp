@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "space/recognise.h"
-#include "templates/cases.h"
+#include "templates/case_tables.h"
 #include "templates/edges.h"
 
 namespace tenon::templates {
@@ -69,7 +69,21 @@ TEST_P(HolesTest, CanBeReadBack) {
   }
 }
 
+TEST_P(HolesTest, OfEachAlgorithmCanBeReadBack) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  const schedule::State initial(
+      dag, std::make_shared<const target::Target>(target::parse_target("x86-64-v4-bf16 cores=2")));
+  for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
+    Request request;
+    request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
+    request.accuracy = Accuracy::kFast;
+    for (const Template& t : templates()) expect_read_back(t, initial, request);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, HolesTest, ::testing::ValuesIn(cases()),
+                         [](const auto& i) { return i.param.name; });
+INSTANTIATE_TEST_SUITE_P(Networks, HolesTest, ::testing::ValuesIn(network_cases()),
                          [](const auto& i) { return i.param.name; });
 
 }  // namespace
