@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which algorithm a template computes by: the one that is asked for, or the one that is estimated to be fastest.
+// Which algorithm a template computes by: the one that is asked for, or the one that is estimated
+// to be fastest.
 #pragma once
 
 #include <optional>
@@ -10,12 +11,13 @@
 
 namespace tenon::templates {
 
-// Time in flops of one core. `bytes` are weights, which come from memory that all cores share; loading hides behind
-// computing in part.
+// Time in flops of one core. `bytes` are weights, which come from memory that all cores share;
+// loading hides behind computing in part.
 double overlapped(double flops, double bytes, int cores);
 
-// Nothing: the direct algorithm. `cost_of` is time as above, nothing for an algorithm that the template does not know;
-// one that is not asked for must take less than `worth_it` of the time `direct`.
+// Nothing: the direct algorithm. `cost_of` is time as above, nothing for an algorithm that the
+// template does not know; one that is not asked for must take less than `worth_it` of the time
+// `direct`.
 std::optional<schedule::Algorithm> choose_algorithm(
     const Request& request, double direct, double worth_it,
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// softmax(Q K^T) V: a few rows at a time, so that scores never leave the cache. Per product of a batch (a head) K is
-// packed into panels of columns and V is copied together; then, for each block of rows, the scores of the block, the
-// work on its rows, and the block of the result. Both products have register tiles of all rows of a block.
+// softmax(Q K^T) V: a few rows at a time, so that scores never leave the cache. Per product of a
+// batch (a head) K is packed into panels of columns and V is copied together; then, for each block
+// of rows, the scores of the block, the work on its rows, and the block of the result. Both
+// products have register tiles of all rows of a block.
 #include "te/attention.h"
 
 #include <algorithm>
@@ -198,7 +199,8 @@ class Writer {
     tile_result();
   }
 
-  // Over heads where there are enough of them, so that a core packs what it reads; over blocks of rows too otherwise.
+  // Over heads where there are enough of them, so that a core packs what it reads; over blocks of
+  // rows too otherwise.
   void share_out(std::vector<Loop> heads, Loop rows, bool enough) {
     rows_loop_ = rows;
     if (!enough) heads.push_back(rows);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contractions of any other form, such as capsule convolution: vectors along the longest axis that only the second
-// operand has, stored innermost in it and in the output, and a register tile of one axis of each operand.
+// Contractions of any other form, such as capsule convolution: vectors along the longest axis that
+// only the second operand has, stored innermost in it and in the output, and a register tile of one
+// axis of each operand.
 #include <algorithm>
 
 #include "templates/anchor.h"
@@ -30,7 +31,8 @@ struct General {
   size_t row = kNone;     // axis that only x has
 };
 
-// The axis of largest extent that `mine` depends on and `other` does not, `taken` left out; kNone if there is none.
+// The axis of largest extent that `mine` depends on and `other` does not, `taken` left out; kNone
+// if there is none.
 size_t own_axis(const te::ComputeOp& op, const te::Access& mine, const te::Access& other,
                 size_t taken, int64_t limit) {
   size_t best = kNone;
@@ -107,7 +109,8 @@ class Writer {
     store_fixed_inputs(b_, request_, {g_.w.tensor.name()});
   }
 
-  // Where an axis that is not the vector's stands behind its blocks; the blocks and the lanes themselves.
+  // Where an axis that is not the vector's stands behind its blocks; the blocks and the lanes
+  // themselves.
   Loop axis(StageRef stage, size_t d) const { return b_.axis(stage, d < g_.vector ? d + 1 : d); }
   Loop blocks(StageRef stage) const { return b_.axis(stage, 0); }
   Loop lanes(StageRef stage) const { return b_.axis(stage, op_.axes.size()); }
@@ -142,7 +145,8 @@ class Writer {
     share_out(even);
   }
 
-  // The fewest outer loops that keep all cores busy; the one that may have unequal parts is left alone.
+  // The fewest outer loops that keep all cores busy; the one that may have unequal parts is left
+  // alone.
   void share_out(const std::vector<Loop>& even) {
     std::vector<Loop> taken;
     int64_t pieces = 1;

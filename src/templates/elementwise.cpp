@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise chains and data movement: everything inlined into the output, which takes the layout of the tensors that
-// it is computed from element by element.
+// Element-wise chains and data movement: everything inlined into the output, which takes the layout
+// of the tensors that it is computed from element by element.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -35,8 +35,8 @@ bool in_place(const te::ComputeOp& op, const std::vector<te::Access>& accesses,
   return found;
 }
 
-// The read is at the op's own axes up to a shift, as in concatenation; or it moves positions of one channel, as
-// resizing does.
+// The read is at the op's own axes up to a shift, as in concatenation; or it moves positions of one
+// channel, as resizing does.
 bool keeps_channels(const te::ComputeOp& op, const te::Access& a) {
   if (a.indices.size() != op.axes.size()) return false;
   const auto own = [&](size_t d) {
@@ -56,7 +56,8 @@ bool keeps_channels(const te::ComputeOp& op, const te::Access& a) {
   return true;
 }
 
-// Any layout that all tensors share is as good as another; what is read of small ones does not matter.
+// Any layout that all tensors share is as good as another; what is read of small ones does not
+// matter.
 bool is_flexible(const te::ComputeOp& op, const std::vector<te::Access>& accesses) {
   const auto elements = [](const te::Tensor& t) {
     return std::accumulate(t.shape().begin(), t.shape().end(), int64_t{1}, std::multiplies<>());
@@ -66,7 +67,8 @@ bool is_flexible(const te::ComputeOp& op, const std::vector<te::Access>& accesse
   });
 }
 
-// n c y x read at n y x c of the op, or n y x c at n c y x: axis `axis(d)` of the op is dimension d.
+// n c y x read at n y x c of the op, or n y x c at n c y x: axis `axis(d)` of the op is dimension
+// d.
 bool turns(const te::ComputeOp& op, const te::Access& a,
            const std::function<size_t(size_t)>& axis) {
   const size_t rank = op.axes.size();
@@ -87,14 +89,16 @@ bool from_channels_last(const te::ComputeOp& op, const te::Access& a) {
   return turns(op, a, [&](size_t d) { return d == 0 ? 0 : d == last ? 1 : d + 1; });
 }
 
-// In blocks of channels, whole vectors of them are moved where channels go to the end or come from there.
+// In blocks of channels, whole vectors of them are moved where channels go to the end or come from
+// there.
 std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Target& target) {
   const int64_t block = default_block(t.shape()[1], t.dtype().bytes(), target);
   if (block < 2 || t.shape()[1] % block != 0) return std::nullopt;
   return blocked(t.shape(), block);
 }
 
-// From blocks of channels to the plain order: vectors of channels are read, and tiles of them turned and stored.
+// From blocks of channels to the plain order: vectors of channels are read, and tiles of them
+// turned and stored.
 //   n c y x  =>  n c.0 (y x).0 (y x).1 c.1, the last a vector, the one before it unrolled
 bool unblock(Builder& b, const Request& request, const te::ComputeOp& op, const te::Tensor& from) {
   const auto it = request.fixed.find(from.name());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction and the element-wise ops behind it in one nest, whatever layout of basic steps the result has: sums are
-// stored alike and taken a vector of the result at a time, so that no result waits in memory for what follows it.
+// A reduction and the element-wise ops behind it in one nest, whatever layout of basic steps the
+// result has: sums are stored alike and taken a vector of the result at a time, so that no result
+// waits in memory for what follows it.
 #include "templates/anchor.h"
 #include "templates/families.h"
 #include "templates/loops.h"
@@ -53,7 +54,8 @@ class Writer {
     deal_out(b_, loops, work);
   }
 
-  // The last loop, or a part of it, becomes vectors if it is long enough; `loops` are those outside of them then.
+  // The last loop, or a part of it, becomes vectors if it is long enough; `loops` are those outside
+  // of them then.
   bool cut_vectors(std::vector<Loop>& loops) {
     const int64_t v = b_.target().lanes(b_.now(sum_).output.dtype().bytes());
     const int64_t extent = b_.extent(loops.back());

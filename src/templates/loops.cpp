@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kMinWork = 256;  // vectors
 
-// The axis along which an operand is contiguous while the last one strides through it: square tiles keep both in cache.
+// The axis along which an operand is contiguous while the last one strides through it: square tiles
+// keep both in cache.
 std::optional<size_t> transposed_axis(const te::ComputeOp& op,
                                       const std::vector<te::Access>& accesses) {
   for (const te::Access& a : accesses) {
@@ -30,7 +31,8 @@ std::optional<size_t> transposed_axis(const te::ComputeOp& op,
   return std::nullopt;
 }
 
-// Axes that a value or a condition depends on, as in concatenation: they stay loops of their own, to be cut there.
+// Axes that a value or a condition depends on, as in concatenation: they stay loops of their own,
+// to be cut there.
 std::vector<bool> used_in_values(const te::ComputeOp& op) {
   std::vector<bool> used(op.axes.size(), false);
   const ir::Expr values = ir::rewrite(op.body, [](const ir::Expr& e) {
@@ -40,7 +42,8 @@ std::vector<bool> used_in_values(const te::ComputeOp& op) {
   return used;
 }
 
-// Loops d and d+1 may be one when every access moves through memory as through one long dimension, or not at all.
+// Loops d and d+1 may be one when every access moves through memory as through one long dimension,
+// or not at all.
 bool joins(const te::ComputeOp& op, const std::vector<te::Access>& accesses, size_t d) {
   for (const te::Access& a : accesses) {
     if (!a.affine || a.strides[d] != a.strides[d + 1] * op.axes[d + 1].extent) return false;
@@ -86,8 +89,9 @@ std::array<Loop, 2> cut_vectors(Builder& b, Loop loop, int64_t v) {
   return cut;
 }
 
-// Loops that walk through an operand without gaps, innermost first, while the vectors of the stage stride through it: a
-// few steps of these are unrolled around the vector, so that whole lines are read and turned in registers.
+// Loops that walk through an operand without gaps, innermost first, while the vectors of the stage
+// stride through it: a few steps of these are unrolled around the vector, so that whole lines are
+// read and turned in registers.
 struct Across {
   std::vector<size_t> whole;  // of the joined loops: unrolled as they are
   std::optional<size_t> cut;  // unrolled in part,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix multiplication, batched or not, either operand transposed or read through an affine map. The second operand is
-// stored in panels of nb*v columns, one linear stream each: at compile time if it is constant, by a packing stage
-// otherwise. The register tile is a few rows times nb vectors; rows are the longest axis that the second operand does
-// not depend on. Work on rows in front of the first operand (a layer norm) is done for all rows beforehand, or for the
-// rows of a tile before the columns are walked through.
+// Matrix multiplication, batched or not, either operand transposed or read through an affine map.
+// The second operand is stored in panels of nb*v columns, one linear stream each: at compile time
+// if it is constant, by a packing stage otherwise. The register tile is a few rows times nb
+// vectors; rows are the longest axis that the second operand does not depend on. Work on rows in
+// front of the first operand (a layer norm) is done for all rows beforehand, or for the rows of a
+// tile before the columns are walked through.
 #include "templates/matmul_match.h"
 
 #include <algorithm>
@@ -66,8 +67,8 @@ class Writer {
  private:
   static int64_t dim(size_t d) { return static_cast<int64_t>(d); }
 
-  // Tiles of rows that the cores share out have all weights read again for each: from the second-level cache or not
-  // at all.
+  // Tiles of rows that the cores share out have all weights read again for each: from the
+  // second-level cache or not at all.
   int64_t ask_at() {
     if (!m_.rows || narrow_) return kBeforehand;
     int64_t tiles = in_;
@@ -96,8 +97,8 @@ class Writer {
     at_ = ask_at();
   }
 
-  // Steps along k that are packed together: a transposed operand is contiguous there, and tiles of it are turned in
-  // registers.
+  // Steps along k that are packed together: a transposed operand is contiguous there, and tiles of
+  // it are turned in registers.
   int64_t turned_steps() const {
     const auto at = std::find_if(m_.w.indices.begin(), m_.w.indices.end(), [&](const ir::Expr& i) {
       return i.same_as(op_.reduce_axes[0].var);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What no other family takes: cheap stages are inlined, the others stay where they are, over their storage, with outer
-// loops parallel and vectors along their last dimension; a reduction sums up in a small local tile.
+// What no other family takes: cheap stages are inlined, the others stay where they are, over their
+// storage, with outer loops parallel and vectors along their last dimension; a reduction sums up in
+// a small local tile.
 #include <algorithm>
 
 #include "templates/anchor.h"

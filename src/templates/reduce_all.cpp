@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction to few elements (norms, means over everything): the reduced range is cut into near-equal chunks for
-// the cores, each chunk runs in u*v lanes, lanes are combined once per chunk and chunks once at the end.
+// A reduction to few elements (norms, means over everything): the reduced range is cut into
+// near-equal chunks for the cores, each chunk runs in u*v lanes, lanes are combined once per chunk
+// and chunks once at the end.
 #include <algorithm>
 
 #include "templates/anchor.h"
@@ -15,7 +16,8 @@ using space::StageRef;
 
 namespace {
 
-// The axes of `stage` stand as the op has them: chunks are the first dimension of the partial results, lanes the last.
+// The axes of `stage` stand as the op has them: chunks are the first dimension of the partial
+// results, lanes the last.
 void sum_in_chunks(space::Builder& b, StageRef stage, const te::ComputeOp& op, int64_t v,
                    bool parallel) {
   const size_t rank = op.axes.size();

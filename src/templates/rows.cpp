@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Softmax, normalisation and their like: reductions over some dimensions and element-wise work around them. One row (what
-// is left when the other dimensions are fixed) at a time, everything computed at the loop over rows of the output.
-// Cheap element-wise ops are inlined, so that a row is walked through once per reduction and once at the end.
+// Softmax, normalisation and their like: reductions over some dimensions and element-wise work
+// around them. One row (what is left when the other dimensions are fixed) at a time, everything
+// computed at the loop over rows of the output. Cheap element-wise ops are inlined, so that a row
+// is walked through once per reduction and once at the end.
 //
-// The last dimension reduced: a reduction runs in u vectors of partial results that are combined across lanes once per
-// row. Another one reduced: a vector of neighbouring rows at a time.
+// The last dimension reduced: a reduction runs in u vectors of partial results that are combined
+// across lanes once per row. Another one reduced: a vector of neighbouring rows at a time.
 #include "templates/rows.h"
 
 #include <algorithm>
@@ -167,7 +168,8 @@ void RowsWriter::vectors(const Kept& k) {
   b_.unroll(row);
 }
 
-// S = sum(j): partial results in u*v lanes, then across lanes. Outer reduced dimensions stay outside.
+// S = sum(j): partial results in u*v lanes, then across lanes. Outer reduced dimensions stay
+// outside.
 void RowsWriter::reduce(Kept& k) {
   const te::ComputeOp op = b_.now(k.stage);
   const size_t rank = op.axes.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work on rows as part of a program: reductions over some dimensions and element-wise work around them, one row (what is
-// left when the other dimensions are fixed) at a time. A task of its own, or the operand of a product that follows.
+// Work on rows as part of a program: reductions over some dimensions and element-wise work around
+// them, one row (what is left when the other dimensions are fixed) at a time. A task of its own, or
+// the operand of a product that follows.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ struct Rows {
   int64_t length(const te::ComputeOp& op) const;
 };
 
-// A dag that is nothing else. Nothing if it is not, or if a row is too long to stay in the first caches.
+// A dag that is nothing else. Nothing if it is not, or if a row is too long to stay in the first
+// caches.
 std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request);
 // The rows in front of a product. Nothing if a row is too long to stay in the first caches.
 std::optional<Rows> rows_before(const te::RowOperand& operand);
@@ -33,9 +35,11 @@ class RowsWriter {
  public:
   RowsWriter(space::Builder& b, const Rows& rows);
 
-  // Full-length ops are repeated for each reader where that is cheap; what is one number per row is computed once.
+  // Full-length ops are repeated for each reader where that is cheap; what is one number per row is
+  // computed once.
   void inline_cheap();
-  // Sums in vectors of partial results, for a nest of their own or not. Layouts of inputs are steps before this.
+  // Sums in vectors of partial results, for a nest of their own or not. Layouts of inputs are steps
+  // before this.
   void cut_sums(bool alone);
   // As a nest of its own, rows dealt out to the cores.
   void place_alone();

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kMaxRowBytes = 256 << 10;
 
-// Dimension d of every op is that of the last one, and what ops read of each other is read there in place.
+// Dimension d of every op is that of the last one, and what ops read of each other is read there in
+// place.
 bool passes_through(const te::ComputeDag& dag, const te::ComputeOp& last, size_t d) {
   for (const te::OpRef& op : dag.ops) {
     if (op->axes.size() <= d || op->axes[d].extent != last.axes[d].extent) return false;
@@ -27,7 +28,8 @@ bool passes_through(const te::ComputeDag& dag, const te::ComputeOp& last, size_t
   return true;
 }
 
-// Every read either walks through all dimensions of a row in their order, or does not depend on them.
+// Every read either walks through all dimensions of a row in their order, or does not depend on
+// them.
 bool can_join(const te::ComputeDag& dag, size_t first) {
   for (const te::OpRef& op : dag.ops) {
     std::vector<ir::Expr> row;

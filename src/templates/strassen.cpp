@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products with constant weights by Strassen's algorithm, where it is estimated to be faster than the direct one:
-// dense layers on row-major activations, pointwise convolutions on blocks of channels. A panel is a few vectors of
-// columns in both halves: its seven products (each like the direct kernel's, with a register tile of rows x vectors)
-// stay in cache until they are combined into four quarters together with everything that follows. Weights are one
-// linear stream per panel. Cores share out blocks of rows, each of which makes the sums of the first operand's quarters
-// that it reads itself, while they are in its own cache; where rows do not make even blocks of some size, the sums are
-// made once, and the cores share out panels, each reading what others wrote.
+// Matrix products with constant weights by Strassen's algorithm, where it is estimated to be faster
+// than the direct one: dense layers on row-major activations, pointwise convolutions on blocks of
+// channels. A panel is a few vectors of columns in both halves: its seven products (each like the
+// direct kernel's, with a register tile of rows x vectors) stay in cache until they are combined
+// into four quarters together with everything that follows. Weights are one linear stream per
+// panel. Cores share out blocks of rows, each of which makes the sums of the first operand's
+// quarters that it reads itself, while they are in its own cache; where rows do not make even
+// blocks of some size, the sums are made once, and the cores share out panels, each reading what
+// others wrote.
 // Work on rows in front (a layer norm) is done beforehand: a sum adds rows that lie far apart.
 #include "templates/strassen_match.h"
 
@@ -133,8 +135,8 @@ class Writer {
     swap_before(stage, last);
   }
 
-  // products batch rows k  =>  products batch tiles k/v rows v: one linear stream per register tile, where all tiles
-  // have as many rows
+  // products batch rows k  =>  products batch tiles k/v rows v: one linear stream per register
+  // tile, where all tiles have as many rows
   void store_sums() {
     size_t last = batch_ + 2;
     if (tile_ > 0) b_.layout_split(sums_, dim(last++) - 1, {half_ / tile_, tile_});

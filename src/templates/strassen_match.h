@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products with constant weights that Strassen's algorithm may compute, and what it is estimated to save.
+// Matrix products with constant weights that Strassen's algorithm may compute, and what it is
+// estimated to save.
 #pragma once
 
 #include <optional>
@@ -34,10 +35,11 @@ int64_t lanes_of(const Dense& d, const target::Target& t);
 // Whole vectors in each half, and edges that hold them side by side.
 bool fits(const Dense& d, const Request& request, const target::Target& t);
 
-// Rows of a block that divides a half of them: as many blocks for each core, and few of them, since each reads all
-// weights, but not so few that its sums leave the cache.
+// Rows of a block that divides a half of them: as many blocks for each core, and few of them, since
+// each reads all weights, but not so few that its sums leave the cache.
 int64_t rows_in_block(const Dense& d, const target::Target& t);
-// By rule, cores share out such blocks where they are even and large enough, panels of columns otherwise.
+// By rule, cores share out such blocks where they are even and large enough, panels of columns
+// otherwise.
 bool shares_rows(const Dense& d, const target::Target& t, int64_t panels);
 
 }  // namespace tenon::templates

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates by the algorithm that is asked for: the right one fits, and its program is right for each kind of target.
+// Templates by the algorithm that is asked for: the right one fits, and its program is right for
+// each kind of target.
 #include "schedule/algorithms/algorithms.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +91,8 @@ std::vector<Case> products() {
   };
 }
 
-// Enough rows that cores share them out by default: tiles of all of them would take too many registers.
+// Enough rows that cores share them out by default: tiles of all of them would take too many
+// registers.
 std::vector<Case> products_of_many_rows() {
   return {
       {"strassen", "dense", [] { return plain_dag(128, 32, 64); }},

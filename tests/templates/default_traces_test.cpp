@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What templates write by their own rules, for every case, kind of target and request: a golden file holds which template
-// it is and a hash of the trace. Whoever changes a rule writes the file anew (--update) and says why.
+// What templates write by their own rules, for every case, kind of target and request: a golden
+// file holds which template it is and a hash of the trace. Whoever changes a rule writes the file
+// anew (--update) and says why.
 //
 //   conv3x3 | x86-64-v4 cores=2 | free, inside | conv | 0123456789abcdef
 #include <fmt/format.h>

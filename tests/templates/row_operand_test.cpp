@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A layer norm inside the task of the product behind it: before all of it, and for the rows of a tile.
+// A layer norm inside the task of the product behind it: before all of it, and for the rows of a
+// tile.
 #include "te/row_operand.h"
 
 #include <gtest/gtest.h>
