@@ -157,7 +157,8 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Targ
     RegisterTile r{kb, arith::ceil_div(x, std::min(x, most)), y};
     if (r.xn == 1) r.yn = arith::ceil_div(y, std::min(y, std::max<int64_t>(1, most / x)));
     const double positions = static_cast<double>(x * y) / static_cast<double>(r.xn * r.yn);
-    // Vectors come from the second-level cache and are reused over positions; broadcasts come from the first.
+    // Vectors come from the second-level cache and are reused over positions; broadcasts come from
+    // the first.
     double cost = 3.0 / positions + 1.0 / static_cast<double>(kb);
     if (x % r.xn != 0 || y % r.yn != 0) cost *= 1.08;
     if (static_cast<double>(kb) * positions < 8) cost *= 2;

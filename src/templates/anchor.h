@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the contraction templates share: finding the one op that does the work, and sizing its register tile.
+// What the contraction templates share: finding the one op that does the work, and sizing its
+// register tile.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,8 @@
 
 namespace tenon::templates {
 
-// One reduction (the anchor), cheap ops before it, element-wise ops after it that end in the only output.
+// One reduction (the anchor), cheap ops before it, element-wise ops after it that end in the only
+// output.
 struct Chain {
   const te::ComputeOp* anchor = nullptr;
   const te::ComputeOp* final = nullptr;  // may be the anchor itself
@@ -26,23 +28,24 @@ std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::O
 // The op is of the shape of `t`, and reads it at its own axes, in order, or not at all.
 bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t);
 
-// Names of the final op and of the inputs that the ops after the anchor read element by element (a residual): all of
-// them are best stored alike.
+// Names of the final op and of the inputs that the ops after the anchor read element by element (a
+// residual): all of them are best stored alike.
 std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
 
 // It calls a function (an exponential, a root): not repeated for each reader.
 bool has_call(const te::ComputeOp& op);
 
-// sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain axes and, of
-// two such, the constant one or the one that holds the last axis. With `any_map` two places of one tensor count too,
-// and it is enough that one index of `w` is the last axis.
+// sum of x[..] * w[..]: the two reads of a contraction, `w` the one whose indices are all plain
+// axes and, of two such, the constant one or the one that holds the last axis. With `any_map` two
+// places of one tensor count too, and it is enough that one index of `w` is the last axis.
 struct Contraction {
   te::Access x, w;
 };
 std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te::ComputeOp& op,
                                             bool any_map = false);
 
-// The axis an index is, if it is just one: position in op.axes, or axes.size() + position in reduce_axes.
+// The axis an index is, if it is just one: position in op.axes, or axes.size() + position in
+// reduce_axes.
 std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op);
 
 // The padding op that an access goes through, and the tensor behind it.
@@ -53,8 +56,8 @@ struct Padding {
 };
 std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t);
 
-// `vectors` x `positions` accumulators. xn and yn are numbers of near-equal parts of the two innermost position
-// dimensions.
+// `vectors` x `positions` accumulators. xn and yn are numbers of near-equal parts of the two
+// innermost position dimensions.
 struct RegisterTile {
   int64_t kb = 1;
   int64_t xn = 1, yn = 1;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direct convolution of any spatial rank. Activations are stored in blocks of channels (edges.h), weights K/(kb*v) C/ci
-// kernel ci kb*v: one linear stream per tile. The register tile is kb vectors of output channels times a few positions
-// of the innermost one or two spatial dimensions. Padding of small images: the taps that fall on it are skipped, rows
-// by the bounds of the kernel loop, columns by unrolling, which takes a tile of one row. Padding of large ones is
-// stored as zeros beside the image where the caller allows it; otherwise the rows that a block of output rows needs
-// are copied into a padded buffer that stays in the second-level cache. That buffer has no padding in the dimensions
-// before the rows (the depth of a volume): the bounds of their kernel loops follow from the output's position.
+// Direct convolution of any spatial rank. Activations are stored in blocks of channels (edges.h),
+// weights K/(kb*v) C/ci kernel ci kb*v: one linear stream per tile. The register tile is kb vectors
+// of output channels times a few positions of the innermost one or two spatial dimensions. Padding
+// of small images: the taps that fall on it are skipped, rows by the bounds of the kernel loop,
+// columns by unrolling, which takes a tile of one row. Padding of large ones is stored as zeros
+// beside the image where the caller allows it; otherwise the rows that a block of output rows needs
+// are copied into a padded buffer that stays in the second-level cache. That buffer has no padding
+// in the dimensions before the rows (the depth of a volume): the bounds of their kernel loops
+// follow from the output's position.
 #include <algorithm>
 #include <numeric>
 

@@ -18,8 +18,8 @@ int64_t bytes_of(const te::Tensor& t) {
   return bytes;
 }
 
-// Channels that the innermost loop walks through although they are not stored together: taps stay outside it, where
-// unrolled ones do not share their loads and run out of registers.
+// Channels that the innermost loop walks through although they are not stored together: taps stay
+// outside it, where unrolled ones do not share their loads and run out of registers.
 int64_t inner_channels(int64_t in) {
   for (int64_t n = 16; n >= 8; --n) {
     if (in % n == 0) return n;
@@ -110,7 +110,8 @@ class FormChooser {
     return used;
   }
 
-  // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays small.
+  // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays
+  // small.
   bool skips_padding() const {
     return used_taps(0, c_.rank) < 0.97 && op_.reduce_axes.back().extent <= 5 && f_.x <= 64;
   }
@@ -130,8 +131,9 @@ class FormChooser {
     return line;
   }
 
-  // Blocks of equal numbers of rows that keep all cores busy, whose input stays in the second-level cache, and that copy
-  // few rows twice. The last dimension but one is cut (the only one of a sequence), those before it are of one row.
+  // Blocks of equal numbers of rows that keep all cores busy, whose input stays in the second-level
+  // cache, and that copy few rows twice. The last dimension but one is cut (the only one of a
+  // sequence), those before it are of one row.
   void choose_row_blocks() {
     f_.cut = c_.rank >= 2 ? c_.rank - 2 : 0;
     const int64_t rows = op_.axes[2 + f_.cut].extent;
@@ -165,7 +167,8 @@ class FormChooser {
     // Positions that will be dealt out: as many tiles for each core.
     const int64_t even = arith::ceil_div(r.xn, t_.cores) * t_.cores;
     f_.even_xn = c_.pointwise && f_.x >= 8 * even ? even : r.xn;
-    // Lanes are stored one by one to a plain output, or turned in tiles: those fill whole lines of the cache.
+    // Lanes are stored one by one to a plain output, or turned in tiles: those fill whole lines of
+    // the cache.
     if (!f_.skip && f_.y_block == 1 && f_.x % f_.v == 0 && f_.v >= 8) {
       r = {1, f_.x / f_.v, f_.y};
       f_.even_xn = r.xn;
@@ -173,8 +176,9 @@ class FormChooser {
     f_.most_vectors = std::max(r.kb, std::min(tileable, kMostVectors));
   }
 
-  // A core that computes some of the channels reads all of the input, part of which another core has just written; one
-  // that computes some of the positions reads all of the weights, which every core keeps.
+  // A core that computes some of the channels reads all of the input, part of which another core
+  // has just written; one that computes some of the positions reads all of the weights, which every
+  // core keeps.
   int64_t along(int64_t pieces) const {
     const int64_t x = bytes_of(c_.x), w = bytes_of(c_.w);
     const bool local = c_.pointwise && f_.x >= 64 * t_.cores && w <= t_.l2_bytes / 2 && w < 3 * x;

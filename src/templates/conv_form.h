@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is known of a direct convolution before its first step: blocks of channels, lanes, what becomes of its padding,
-// and the register tile by rule. conv.cpp writes the steps.
+// What is known of a direct convolution before its first step: blocks of channels, lanes, what
+// becomes of its padding, and the register tile by rule. conv.cpp writes the steps.
 #pragma once
 
 #include "templates/conv_match.h"
@@ -30,7 +30,8 @@ struct ConvForm {
   int64_t even_xn = 1;         // the rule's xn where the cores share out positions
 };
 
-// Nothing if the request stores tensors in another way than in blocks of channels, or if there is no vector of them.
+// Nothing if the request stores tensors in another way than in blocks of channels, or if there is
+// no vector of them.
 std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Target& t,
                                     bool narrow);
 

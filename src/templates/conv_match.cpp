@@ -5,8 +5,8 @@ namespace tenon::templates {
 
 namespace {
 
-// The input channel c, or c + k / group * channels for a grouped convolution: the output channels of a group, 0 for one
-// group, nothing for any other index.
+// The input channel c, or c + k / group * channels for a grouped convolution: the output channels
+// of a group, 0 for one group, nothing for any other index.
 std::optional<int64_t> group_of(const ir::Expr& channel, const te::ComputeOp& op) {
   const te::Axis& c = op.reduce_axes[0];
   if (channel.same_as(c.var)) return 0;

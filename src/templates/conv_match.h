@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the templates of direct convolutions share: recognising one, of any spatial rank, grouped or not.
+// What the templates of direct convolutions share: recognising one, of any spatial rank, in groups
+// or not.
 #pragma once
 
 #include <optional>
@@ -22,7 +23,8 @@ struct Conv {
   std::vector<std::string> like_output;
 };
 
-// n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] * w[k, c, kernel..]
+//   n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation] *
+//                                          w[k, c, kernel..]
 // `scaled`: w may be computed from constant weights of its shape.
 std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled = false);
 

@@ -17,8 +17,9 @@ struct ChannelTile {
 // K C taps..  =>  K/(kb*v) C/ci taps.. ci kb*v: one linear stream per tile.
 void pack_weights(space::Builder& b, space::StageRef w, size_t rank, const ChannelTile& t);
 
-// The loops of the sum `acc`, which is stored in vectors: input channels and taps outside the register tile, which is
-// unrolled. `positions`: stored dimensions between the channels; `skip`: the last tap's loop is unrolled.
+// The loops of the sum `acc`, which is stored in vectors: input channels and taps outside the
+// register tile, which is unrolled. `positions`: stored dimensions between the channels; `skip`:
+// the last tap's loop is unrolled.
 //   n k_0 y x k_1 | c r s  =>  n c.0 r s c.1 y x k_0 k_1
 void tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const ChannelTile& t,
               size_t rank, bool skip);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transposed convolution. An output row y takes only the taps r with (y + pad - r) divisible by the stride; the
-// accumulators are stored by parity (y / stride, y % stride), the parity and tap loops are unrolled, and so every
-// multiplication by a structural zero folds away.
+// Transposed convolution. An output row y takes only the taps r with (y + pad - r) divisible by the
+// stride; the accumulators are stored by parity (y / stride, y % stride), the parity and tap loops
+// are unrolled, and so every multiplication by a structural zero folds away.
 #include <algorithm>
 
 #include "ir/visit.h"
@@ -17,7 +17,8 @@ namespace {
 using space::Loop;
 using space::StageRef;
 
-// The window of x that columns reach beyond it on either side: stored as zeros, so that only rows need guards.
+// The window of x that columns reach beyond it on either side: stored as zeros, so that only rows
+// need guards.
 struct Reach {
   int64_t before, after;
 };
@@ -168,7 +169,8 @@ class Writer {
     b_.vectorize(lanes);
   }
 
-  // Too few output channels for a vector: vectors of columns of one parity, all channels in the tile.
+  // Too few output channels for a vector: vectors of columns of one parity, all channels in the
+  // tile.
   void by_columns() {
     b_.layout_reorder(b_.stage(m_.w.name()), {2, 0, 3, 1});
     store_by_parity();

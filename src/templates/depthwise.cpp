@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution of any spatial rank: channels in vectors, a tile of a few rows and columns in registers, the
-// kernel unrolled so that its weights stay in registers and each input vector is loaded once for all outputs that need
-// it. Padding is stored beside the image where the caller allows it. Otherwise taps on it are left out, which takes code
-// for the tiles at each side and corner; with large kernels, whose code would grow, a few padded rows of one vector of
-// channels at a time are copied into the first-level cache. Images that are plain on both sides stay so
+// Depthwise convolution of any spatial rank: channels in vectors, a tile of a few rows and columns
+// in registers, the kernel unrolled so that its weights stay in registers and each input vector is
+// loaded once for all outputs that need it. Padding is stored beside the image where the caller
+// allows it. Otherwise taps on it are left out, which takes code for the tiles at each side and
+// corner; with large kernels, whose code would grow, a few padded rows of one vector of channels at
+// a time are copied into the first-level cache. Images that are plain on both sides stay so
 // (depthwise_plain.cpp).
 #include <algorithm>
 #include <numeric>
@@ -132,12 +133,13 @@ class Writer {
     return d_.rank >= 2 ? split(d_.rank - 2, 1, "yn", by_rule.yn) : 1;
   }
 
-  // Rows of equal length can be dealt out with the channels; unequal ones would ask for their length in every tile.
-  // Returns the loop over blocks of rows.
+  // Rows of equal length can be dealt out with the channels; unequal ones would ask for their
+  // length in every tile. Returns the loop over blocks of rows.
   Loop share_out(Loop vectors, const std::vector<Loop>& outer, int64_t yn) {
     const Loop n = b_.axis(out_, 0);
     const int64_t height = op_.axes[op_.axes.size() - (d_.rank >= 2 ? 2 : 1)].extent;
-    // Rows where there are enough, as its neighbours in a network do: a core then reads what it wrote itself.
+    // Rows where there are enough, as its neighbours in a network do: a core then reads what it
+    // wrote itself.
     const bool by_rows = d_.rank == 2 && balance(yn, t_.cores) >= 0.85 && height >= 8 * t_.cores;
     const bool by_vectors = balance(op_.axes[0].extent * vecs_, t_.cores) >= 0.97;
     if (d_.rank != 2 || (by_vectors && !by_rows)) {

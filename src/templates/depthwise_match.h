@@ -19,12 +19,14 @@ struct Depthwise {
   size_t w_kernel = 1;  // the first kernel dimension of w
 };
 
-// n k spatial.. = sum over kernel.. of x[n, k, spatial*stride + kernel*dilation] * w[k, 0, kernel..]
+//   n k spatial.. = sum over kernel.. of x[n, k, spatial*stride + kernel*dilation] *
+//                                        w[k, 0, kernel..]
 std::optional<Depthwise> match_depthwise(const te::ComputeDag& dag);
 
 int64_t taps_of(const Depthwise& d);
 
-// The sum in registers: taps, then the tile from dimension `first` on, all unrolled but for the lanes of dimension `lanes`.
+// The sum in registers: taps, then the tile from dimension `first` on, all unrolled but for the
+// lanes of dimension `lanes`.
 void unroll_sum(space::Builder& b, space::StageRef acc, const te::ComputeOp& op, size_t first,
                 size_t lanes);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Depthwise convolution of images in their plain order: vectors of columns, a tile of several rows, which share what they
-// read. Taps on padding are left out or, with large kernels or narrow images, padded rows of one channel at a time are
-// copied into the first-level cache.
+// Depthwise convolution of images in their plain order: vectors of columns, a tile of several rows,
+// which share what they read. Taps on padding are left out or, with large kernels or narrow images,
+// padded rows of one channel at a time are copied into the first-level cache.
 #include <algorithm>
 
 #include "templates/depthwise_match.h"
@@ -46,8 +46,8 @@ class Writer {
   }
 
  private:
-  // Copied rows are read many times: worth it where windows overlap much, if kernels are large or each vector of columns
-  // has padding on both sides.
+  // Copied rows are read many times: worth it where windows overlap much, if kernels are large or
+  // each vector of columns has padding on both sides.
   int64_t ask_padding() {
     const int64_t columns = op_.axes.back().extent;
     const bool dense = d_.padding->op->output.shape().back() < 2 * columns;

@@ -16,18 +16,20 @@ namespace tenon::templates {
 
 layout::Layout blocked(const std::vector<int64_t>& shape, int64_t block);
 
-// The block of a layout, or nothing if it is of another kind. Where several blocks are the same memory, `prefer` is
-// taken if it is one of them.
+// The block of a layout, or nothing if it is of another kind. Where several blocks are the same
+// memory, `prefer` is taken if it is one of them.
 std::optional<int64_t> block_of(const layout::Layout& l, int64_t prefer);
 
-// The block that is asked for the tensor, `prefer` if it is free, nothing if it is to be stored in another way.
+// The block that is asked for the tensor, `prefer` if it is free, nothing if it is to be stored in
+// another way.
 std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, int64_t prefer);
 
 // The block that suits both the writer and the readers of a tensor with so many channels.
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t);
 
-// Stores tensors that are best stored alike (anchor.h: stored_like_output) in blocks: those of the request, else `block`.
-// What is to be stored in another way is left alone. Returns the names of the tensors that were stored.
+// Stores tensors that are best stored alike (anchor.h: stored_like_output) in blocks: those of the
+// request, else `block`. What is to be stored in another way is left alone. Returns the names of
+// the tensors that were stored.
 std::vector<std::string> store_alike(space::Builder& b, const Request& request,
                                      const std::vector<std::string>& names, int64_t block,
                                      FunctionRef<layout::Layout(int64_t)> in_blocks);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution as a product of matrices, for those who ask for it: direct convolutions run near the peak without a copy of
-// every window (docs/kernels.md), so no estimate chooses this. The copy has positions outside and what one sum reads
-// inside; weights are one linear stream per tile of a few positions times vectors of output channels.
+// Convolution as a product of matrices, for those who ask for it: direct convolutions run near the
+// peak without a copy of every window (docs/kernels.md), so no estimate chooses this. The copy has
+// positions outside and what one sum reads inside; weights are one linear stream per tile of a few
+// positions times vectors of output channels.
 #include <algorithm>
 
 #include "schedule/primitives/variant.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A depthwise convolution and the pointwise one that reads it, two spatial dimensions. For each block of rows the first
-// one's channels are computed into a buffer that stays in the second-level cache, and the second one reads them there;
-// no row is computed twice. Or all of the first one is computed beforehand.
+// A depthwise convolution and the pointwise one that reads it, two spatial dimensions. For each
+// block of rows the first one's channels are computed into a buffer that stays in the second-level
+// cache, and the second one reads them there; no row is computed twice. Or all of the first one is
+// computed beforehand.
 #include <algorithm>
 #include <set>
 
@@ -62,7 +63,8 @@ bool is_pointwise(const ComputeOp& op, const Contraction& c) {
          plain_axis(c.w.indices[1], op) == op.axes.size();
 }
 
-// The rest is element-wise: behind the first sum up to the middle, behind the second up to the output.
+// The rest is element-wise: behind the first sum up to the middle, behind the second up to the
+// output.
 bool sort_rest(const te::ComputeDag& dag, Pair& p) {
   std::vector<const ComputeOp*> done{p.first};
   bool second = false;
@@ -179,8 +181,8 @@ class Writer {
     b_.layout_reorder(w2, {0, 2, 4, 5, 3, 1});
   }
 
-  // Rows of a block: in a quarter of the second-level cache, several blocks for each core, all of one length (tiles that
-  // ask for their length are slow).
+  // Rows of a block: in a quarter of the second-level cache, several blocks for each core, all of
+  // one length (tiles that ask for their length are slow).
   Value ask_rows() {
     const auto& m = p_.middle->output.shape();
     const int64_t fit = std::max<int64_t>(1, t_.l2_bytes / 4 / (m[1] * m[3] * 4));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pooling: a reduction of windows of positions, channel by channel, global or sliding, with element-wise work before and
-// after it. Vectors of channels where they are stored in blocks, of columns where they are not; any of these layouts is
-// as good as another. Taps on padding are left out; with vectors of columns, padded rows are copied first.
+// Pooling: a reduction of windows of positions, channel by channel, global or sliding, with
+// element-wise work before and after it. Vectors of channels where they are stored in blocks, of
+// columns where they are not; any of these layouts is as good as another. Taps on padding are left
+// out; with vectors of columns, padded rows are copied first.
 #include <algorithm>
 #include <numeric>
 
@@ -27,7 +28,8 @@ struct Pool {
   std::optional<Padding> padding;
 };
 
-// The tensor that windows slide over: the largest of those that are read at the output's own first two axes.
+// The tensor that windows slide over: the largest of those that are read at the output's own first
+// two axes.
 std::optional<te::Tensor> find_image(const te::ComputeOp& op) {
   std::optional<te::Tensor> best;
   const auto elements = [](const te::Tensor& t) {
@@ -171,7 +173,8 @@ class Writer {
     deal_out(b_, outer, work);
   }
 
-  // One channel's image with its border, if it is small; else the rows that one row of the output needs.
+  // One channel's image with its border, if it is small; else the rows that one row of the output
+  // needs.
   void copy_padded(const std::vector<Loop>& outer) {
     const te::ComputeOp& op = *m_.padding->op;
     int64_t bytes = op.output.dtype().bytes();

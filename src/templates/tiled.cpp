@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Direct convolution whose result is stored in tiles of positions, channels innermost: N Y/h X/w K/o h w o and the like
-// (Xu et al., "ALT"). The nest runs over the storage: tiles are dealt out to the cores, the register tile is a few
-// positions of one tile times kb vectors of channels. Where there is padding, what a tile reads is copied into a padded
-// buffer first. Images are read as they lie.
+// Direct convolution whose result is stored in tiles of positions, channels innermost: N Y/h X/w
+// K/o h w o and the like (Xu et al., "ALT"). The nest runs over the storage: tiles are dealt out to
+// the cores, the register tile is a few positions of one tile times kb vectors of channels. Where
+// there is padding, what a tile reads is copied into a padded buffer first. Images are read as they
+// lie.
 #include <algorithm>
 #include <numeric>
 
@@ -211,7 +212,8 @@ class Writer {
     deal_out_tiles(l);
   }
 
-  // Tiles in parallel, and blocks of channels too if the tiles are few; a buffer is filled once for all channels.
+  // Tiles in parallel, and blocks of channels too if the tiles are few; a buffer is filled once for
+  // all channels.
   void deal_out_tiles(const Loops& l) {
     if (l.tiles.empty()) return;
     std::vector<Loop> parallel = l.tiles;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolution by Winograd's algorithms, where they are estimated to be faster than the direct one. Three nests, each
-// dealt out to all cores: tiles of the input transformed (channels are lanes), one matrix product per point of a tile
-// (like a pointwise convolution, with a register tile of tiles x channels), tiles of the output transformed together
-// with everything that follows. Dilated convolutions are computed phase by phase, those of stride 2 by tiles of even and
-// odd positions.
+// Convolution by Winograd's algorithms, where they are estimated to be faster than the direct one.
+// Three nests, each dealt out to all cores: tiles of the input transformed (channels are lanes),
+// one matrix product per point of a tile (like a pointwise convolution, with a register tile of
+// tiles x channels), tiles of the output transformed together with everything that follows. Dilated
+// convolutions are computed phase by phase, those of stride 2 by tiles of even and odd positions.
 #include <algorithm>
 
 #include "templates/edges.h"
@@ -140,7 +140,8 @@ class Writer {
     return out;
   }
 
-  // Two dimensions of a stage n k_0 others.. tiles rows columns k_1 that is computed where a tile is needed.
+  // Two dimensions of a stage n k_0 others.. tiles rows columns k_1 that is computed where a tile
+  // is needed.
   void unroll_rows(StageRef stage) {
     b_.unroll(b_.axis(stage, 3 + c_.others));
     b_.unroll(b_.axis(stage, 4 + c_.others));

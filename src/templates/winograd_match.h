@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions that Winograd's algorithms take, and whether one of these is estimated to be faster than the direct one.
+// Convolutions that Winograd's algorithms take, and whether one of these is estimated to be faster
+// than the direct one.
 #pragma once
 
 #include <optional>

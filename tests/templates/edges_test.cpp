@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks inside a network: the layouts of their edges are decided outside, nothing is stored with a border, and what lies
-// in the rounding of blocks is garbage.
+// Tasks inside a network: the layouts of their edges are decided outside, nothing is stored with a
+// border, and what lies in the rounding of blocks is garbage.
 #include "templates/edges.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The holes of every template: blind answers lead to programs whose choices can be read back from the trace, which they
-// could not if two choices led to the same program.
+// The holes of every template: blind answers lead to programs whose choices can be read back from
+// the trace, which they could not if two choices led to the same program.
 #include <gtest/gtest.h>
 
 #include "space/recognise.h"

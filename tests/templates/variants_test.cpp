@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions with stride, dilated ones, and sums in bfloat16: the algorithm that is asked for is used where it fits,
-// and right for each kind of target.
+// Convolutions with stride, dilated ones, and sums in bfloat16: the algorithm that is asked for is
+// used where it fits, and right for each kind of target.
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
@@ -131,7 +131,8 @@ TEST(Variants, WindowsAreCopiedForThoseWhoAsk) {
   }
 }
 
-// Large enough for the estimate to say so, small enough to be refused where there is too little to gain.
+// Large enough for the estimate to say so, small enough to be refused where there is too little to
+// gain.
 TEST(Variants, AreChosenWhereTheyAreEstimatedToPay) {
   const auto chosen = [](const te::ComputeDag& dag) {
     const schedule::State initial(
@@ -182,7 +183,8 @@ TEST(Variants, SumsInBfloat16UseTheInstruction) {
   EXPECT_NE(text.find("vdpbf16ps"), std::string::npos);
 }
 
-// Depthwise, then pointwise: all of the first one beforehand, or a block of rows where the second one reads them.
+// Depthwise, then pointwise: all of the first one beforehand, or a block of rows where the second
+// one reads them.
 TEST(Pairs, WhereTheFirstOneIsComputedIsAChoice) {
   for (const int64_t height : {7, 12}) {
     te::Builder b;
