@@ -166,7 +166,7 @@ std::vector<float> read_output(const Job& job) {
 
 std::vector<Contestant> make_tenon(const Workload& w, const Data& data, const tenon_runtime* rt) {
   target::Target target = target::host_target();
-  target.cores = rt->threads;
+  target.cpu().cores = rt->threads;
   const schedule::State initial(std::make_shared<const te::ComputeDag>(dag_of(w, data)),
                                 std::make_shared<const target::Target>(target));
   const templates::Choice choice = templates::choose(initial);

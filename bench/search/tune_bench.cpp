@@ -154,7 +154,7 @@ std::string beside(const char* self, const std::string& tool) {
 
 int run(const Options& o, const char* self) {
   target::Target machine = target::host_target();
-  machine.cores = o.threads;
+  machine.cpu().cores = o.threads;
   const task::Task t = make_case(o.name, machine, o.plain);
   std::unique_ptr<measure::Measurer> device;
   if (o.sim) {

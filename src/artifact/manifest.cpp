@@ -56,7 +56,7 @@ std::string target_name(const target::Target& t) {
   if (t.name != "host") {
     return t.name;
   }
-  return t.arch == target::Arch::kX86_64 ? t.cpu : "aarch64";
+  return t.arch == target::Arch::kX86_64 ? t.cpu().processor : "aarch64";
 }
 
 Json target_json(const target::Target& t, uint64_t needs) {
@@ -69,8 +69,8 @@ Json target_json(const target::Target& t, uint64_t needs) {
   }
   return {{"name", target_name(t)},
           {"triple", t.triple},
-          {"cpu", t.cpu},
-          {"features", t.features},
+          {"cpu", t.cpu().processor},
+          {"features", t.cpu().features},
           {"needs", names}};
 }
 
@@ -138,7 +138,7 @@ Json provenance_json(const Program& program) {
 
 uint64_t cpu_needs(const target::Target& t) {
   const std::vector<std::string> names = feature_names(t.arch);
-  std::istringstream words(t.features);
+  std::istringstream words(t.cpu().features);
   for (std::string word; std::getline(words, word, ',');) {
     if (word.starts_with('+') &&
         std::find(names.begin(), names.end(), word.substr(1)) == names.end()) {

@@ -24,27 +24,6 @@
 namespace tenon::measure {
 namespace {
 
-std::string to_text(const target::Target& t) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{} {} {} {} {} {} {} {} {}", t.name,
-                     static_cast<int>(t.arch), t.triple, t.cpu, t.features, t.machine,
-                     t.vector_bytes, t.vector_registers, t.datapath_bytes, int{t.has_fma}, t.cores,
-                     t.l1d_bytes, t.l2_bytes, t.l3_bytes, t.line_bytes);
-}
-
-target::Target target_from(const std::string& text) {
-  std::istringstream in(text);
-  target::Target t;
-  std::string arch;
-  std::getline(in, t.name);
-  std::getline(in, arch);
-  for (std::string* field : {&t.triple, &t.cpu, &t.features, &t.machine}) std::getline(in, *field);
-  in >> t.vector_bytes >> t.vector_registers >> t.datapath_bytes >> t.has_fma >> t.cores >>
-      t.l1d_bytes >> t.l2_bytes >> t.l3_bytes >> t.line_bytes;
-  TENON_CHECK(bool(in)) << "not a target: " << text;
-  t.arch = arch == "0" ? target::Arch::kX86_64 : target::Arch::kAArch64;
-  return t;
-}
-
 // Nothing is wrong with the program: files of a moment cannot be written.
 class Unable : public std::runtime_error {
  public:
@@ -147,7 +126,7 @@ class Builder {
   void take_task(const Message& request) {
     const std::string text = request[1] + request[2] + request[3] + request[4];
     if (text == task_text_) return;
-    auto target = std::make_shared<const target::Target>(target_from(request[3]));
+    auto target = std::make_shared<const target::Target>(target::target_from_text(request[3]));
     auto dag = std::make_shared<const te::ComputeDag>(te::parse(request[1]));
     auto edges = task::parse_edges(request[2], *dag);
     const std::string asked = request[4];  // the others are the trace's to choose
@@ -207,7 +186,7 @@ void set_limit(int resource, rlim_t value) {
 Message build_request(const task::Task& t, const schedule::Trace& trace) {
   std::string names = "\n";
   for (const auto& [name, l] : t.edges) names += name + "\n";
-  return {"build", te::to_text(*t.dag),     task::edges_text(t.edges), to_text(*t.target),
+  return {"build", te::to_text(*t.dag),     task::edges_text(t.edges), target::to_text(*t.target),
           names,   schedule::to_json(trace)};
 }
 

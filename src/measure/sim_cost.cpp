@@ -182,7 +182,7 @@ class StageCost {
       run = std::min(t.shape[d], 1 + span(t.indices[d], covered));
       elements *= run;
     }
-    const double line = static_cast<double>(s_.target().line_bytes);
+    const double line = static_cast<double>(s_.target().cpu().line_bytes);
     return elements * t.bytes * std::max(1.0, line / (run * t.bytes));
   }
 
@@ -233,7 +233,7 @@ class StageCost {
   }
 
   double compute_cycles() const {
-    const target::Target& target = s_.target();
+    const target::Cpu& target = s_.target().cpu();
     const double width = target.lanes(st_.buffer.dtype().bytes());
     double copies = 1, sums = 1, turns = 1, chain = 1, lanes = 1;
     for (size_t i = 0; i < terms_.size(); ++i) {
@@ -267,7 +267,7 @@ class StageCost {
   // ---- caches ---------------------------------------------------------------------------------------------------
 
   double memory_cycles() const {
-    const target::Target& t = s_.target();
+    const target::Cpu& t = s_.target().cpu();
     const double sizes[] = {static_cast<double>(t.l1d_bytes), static_cast<double>(t.l2_bytes),
                             t.l3_bytes > 0 ? static_cast<double>(t.l3_bytes) : kNoL3Bytes};
     double cycles = 0;

@@ -144,11 +144,11 @@ class ProgramChecker {
         {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size())}));
     for (const StageId r : s_.readers(st.id)) TENON_TRY(check_reader(st, s_.stage(r)));
     const int64_t needed = tile_registers(st) + operand_registers(st);
-    if (needed > s_.target().vector_registers) {
+    if (needed > s_.target().cpu().vector_registers) {
       return Illegal{.code = IllegalCode::kRegisterPressure,
                      .stage = st.id,
                      .value = needed,
-                     .limit = s_.target().vector_registers};
+                     .limit = s_.target().cpu().vector_registers};
     }
     return {};
   }
@@ -229,7 +229,7 @@ class ProgramChecker {
 
   int64_t registers_per_vector(const Stage& st) const {
     const int64_t bytes = lanes(st) * st.buffer.dtype().bytes();
-    return (bytes + s_.target().vector_bytes - 1) / s_.target().vector_bytes;
+    return (bytes + s_.target().cpu().vector_bytes - 1) / s_.target().cpu().vector_bytes;
   }
 
   // All register tiles that live at the same place.

@@ -163,7 +163,7 @@ std::vector<int> allowed_cpus() {
   return cpus.empty() ? std::vector<int>{0} : cpus;
 }
 
-void set_topology(Target& t) {
+void set_topology(Cpu& t) {
   const std::filesystem::path folder = "/sys/devices/system/cpu";
   const std::vector<int> cpus = allowed_cpus();
   t.cores = count_cores(folder, cpus);
@@ -178,10 +178,10 @@ void set_topology(Target& t) {
 }
 
 // The place of a row with this processor name among the rows of its architecture, or -1.
-int level(Arch arch, const std::string& cpu) {
+int level(Arch arch, const std::string& processor) {
   int place = 0;
   for (const Target& t : known_targets()) {
-    if (t.arch == arch && t.cpu == cpu) {
+    if (t.arch == arch && t.cpu().processor == processor) {
       return place;
     }
     place += t.arch == arch ? 1 : 0;
@@ -194,24 +194,26 @@ int level(Arch arch, const std::string& cpu) {
 Target host_target() {
   Target t = row_named(host_row());
   t.name = "host";
-  t.features = fmt::format("{}", fmt::join(host_features(), ","));
+  t.cpu().features = fmt::format("{}", fmt::join(host_features(), ","));
   t.machine = host_machine();
   // Zen 4 issues each 512-bit operation as two halves.
   if (t.machine.starts_with("AuthenticAMD 25/")) {
-    t.datapath_bytes = std::min(t.datapath_bytes, 32);
+    t.cpu().datapath_bytes = std::min(t.cpu().datapath_bytes, 32);
   }
-  set_topology(t);
+  set_topology(t.cpu());
   return t;
 }
 
 bool runs_here(const Target& t) {
-  const int needed = level(t.arch, t.cpu);
-  if (t.arch != kHostArch || needed < 0 || needed > level(kHostArch, row_named(host_row()).cpu)) {
+  if (!t.is_cpu()) return false;
+  const int needed = level(t.arch, t.cpu().processor);
+  if (t.arch != kHostArch || needed < 0 ||
+      needed > level(kHostArch, row_named(host_row()).cpu().processor)) {
     return false;
   }
   std::vector<std::string> have = host_features();
   for (const std::string& f : further_features()) have.push_back(f);
-  std::istringstream wanted(t.features);
+  std::istringstream wanted(t.cpu().features);
   for (std::string feature; std::getline(wanted, feature, ',');) {
     if (std::find(have.begin(), have.end(), feature) == have.end()) {
       return false;
@@ -220,14 +222,14 @@ bool runs_here(const Target& t) {
   return true;
 }
 
-bool has_bfloat16(const Target& t) { return t.features.find(kBfloat16) != std::string::npos; }
+bool has_bfloat16(const Cpu& t) { return t.features.find(kBfloat16) != std::string::npos; }
 
 Target with_bfloat16(Target t) {
   const std::vector<std::string> more = further_features();
-  if (t.name != "host" || has_bfloat16(t) ||
+  if (t.name != "host" || has_bfloat16(t.cpu()) ||
       std::find(more.begin(), more.end(), kBfloat16) == more.end())
     return t;
-  t.features += (t.features.empty() ? "" : ",") + std::string(kBfloat16);
+  t.cpu().features += (t.cpu().features.empty() ? "" : ",") + std::string(kBfloat16);
   return t;
 }
 

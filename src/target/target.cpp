@@ -51,7 +51,7 @@ int64_t parse_number(const std::string& text, std::string_view key, std::string_
 
 constexpr int64_t kMaxCacheBytes = int64_t{1} << 40;
 
-void set_vector_bytes(const std::string& text, std::string_view value, Target& t) {
+void set_vector_bytes(const std::string& text, std::string_view value, Cpu& t) {
   const int64_t bytes = parse_number(text, "vector_bytes", value, 16, t.vector_bytes);
   if ((bytes & (bytes - 1)) != 0) {
     refuse(text, fmt::format("vector_bytes={} is not a power of two", value), "");
@@ -59,7 +59,7 @@ void set_vector_bytes(const std::string& text, std::string_view value, Target& t
   t.vector_bytes = static_cast<int>(bytes);
 }
 
-void set_field(const std::string& text, const std::string& word, Target& t) {
+void set_field(const std::string& text, const std::string& word, Cpu& t) {
   const size_t equals = word.find('=');
   if (equals == std::string::npos) {
     refuse(text, fmt::format("'{}' is not key=value", word), "for example cores=4");
@@ -81,12 +81,41 @@ void set_field(const std::string& text, const std::string& word, Target& t) {
   }
 }
 
+// Texts of a part in a fingerprint: records are found by them.
+std::string describe(const Cpu& c, const std::string& machine) {
+  return fmt::format("{};{};{};vector={}x{};cores={};l1d={};l2={};l3={};line={}", c.processor,
+                     c.features, machine, c.vector_bytes, c.vector_registers, c.cores, c.l1d_bytes,
+                     c.l2_bytes, c.l3_bytes, c.line_bytes);
+}
+
+std::string describe(const Gpu& g, const std::string& machine) {
+  return fmt::format("{};{};multiprocessors={};threads={}x{};registers={}x{};shared={}x{};l2={}",
+                     g.processor, machine, g.multiprocessors, g.threads_per_block,
+                     g.threads_per_multiprocessor, g.registers_per_thread,
+                     g.registers_per_multiprocessor, g.shared_bytes_per_block,
+                     g.shared_bytes_per_multiprocessor, g.l2_bytes);
+}
+
 }  // namespace
 
+const Cpu& Target::cpu() const {
+  TENON_CHECK(is_cpu()) << name << " has no CPU part";
+  return std::get<Cpu>(part);
+}
+
+Cpu& Target::cpu() {
+  TENON_CHECK(is_cpu()) << name << " has no CPU part";
+  return std::get<Cpu>(part);
+}
+
+const Gpu& Target::gpu() const {
+  TENON_CHECK(!is_cpu()) << name << " has no GPU part";
+  return std::get<Gpu>(part);
+}
+
 std::string Target::fingerprint() const {
-  return fmt::format("{};{};{};{};vector={}x{};cores={};l1d={};l2={};l3={};line={}", triple, cpu,
-                     features, machine, vector_bytes, vector_registers, cores, l1d_bytes, l2_bytes,
-                     l3_bytes, line_bytes);
+  return std::visit(
+      [this](const auto& p) { return fmt::format("{};{}", triple, describe(p, machine)); }, part);
 }
 
 Target parse_target(const std::string& text) {
@@ -95,7 +124,7 @@ Target parse_target(const std::string& text) {
   words >> word;
   Target t = named_target(text, word);
   while (words >> word) {
-    set_field(text, word, t);
+    set_field(text, word, t.cpu());
   }
   return t;
 }

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine can do, as far as schedules and code generation need to know.
+// What a machine can do, as far as schedules and code generation need to know: what all machines have, and a CPU's or a
+// GPU's own part.
 //
 //   Target t = host_target();            // detected
 //   Target t = parse_target("x86-64-v3 cores=4");
+//   t.cpu().l2_bytes
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace tenon::target {
 
-enum class Arch : uint8_t { kX86_64, kAArch64 };
+enum class Arch : uint8_t { kX86_64, kAArch64, kNvptx64 };
 
-struct Target {
-  std::string name;  // row of targets.cpp or "host"
-  Arch arch = Arch::kX86_64;
-  std::string triple;    // "x86_64-unknown-linux-gnu"
-  std::string cpu;       // for LLVM: "x86-64-v3", "generic"
-  std::string features;  // for LLVM: "+avx2,+fma"
-  std::string machine;   // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
+struct Cpu {
+  std::string processor;  // for LLVM: "x86-64-v3", "generic"
+  std::string features;   // for LLVM: "+avx2,+fma"
   int vector_bytes = 16;  // widest vector register that is worth using
   int vector_registers = 16;
   int datapath_bytes =
@@ -32,6 +31,34 @@ struct Target {
   int64_t line_bytes = 64;
 
   int lanes(int64_t element_bytes) const { return static_cast<int>(vector_bytes / element_bytes); }
+};
+
+struct Gpu {
+  std::string processor;  // for LLVM: "sm_90"
+  int multiprocessors = 0;
+  int warp_threads = 32;
+  int threads_per_block = 1024;  // at most
+  int threads_per_multiprocessor = 2048;
+  int registers_per_thread = 255;  // 32 bits each, at most
+  int registers_per_multiprocessor = 65536;
+  int64_t shared_bytes_per_block = 48 << 10;  // at most, when a kernel asks for it
+  int64_t shared_bytes_per_multiprocessor = 48 << 10;
+  int64_t l2_bytes = 0;
+  int64_t line_bytes = 128;
+};
+
+struct Target {
+  std::string name;  // row of targets.cpp or "host"
+  Arch arch = Arch::kX86_64;
+  std::string triple;   // "x86_64-unknown-linux-gnu"
+  std::string machine;  // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
+  std::variant<Cpu, Gpu> part;
+
+  // Asking for the part that a target does not have is a bug.
+  bool is_cpu() const { return std::holds_alternative<Cpu>(part); }
+  const Cpu& cpu() const;
+  Cpu& cpu();
+  const Gpu& gpu() const;
   // Names what matters for measured times; the same machine gives the same text.
   std::string fingerprint() const;
 };
@@ -44,12 +71,16 @@ Target host_target();
 // "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is
 // detected. Throws UserError.
 Target parse_target(const std::string& text);
+// All of a target as text, for another process: a name alone would mean another machine's host. target_from_text
+// throws UserError where the text has an architecture or a part that this program does not know.
+std::string to_text(const Target& t);
+Target target_from_text(const std::string& text);
 // True if code built for `t` runs on this machine.
 bool runs_here(const Target& t);
 
 // Dot products of bfloat16 by instructions of their own, which round in their own way: the host has them in its target
 // only when it is asked to.
-bool has_bfloat16(const Target& t);
+bool has_bfloat16(const Cpu& t);
 Target with_bfloat16(Target t);  // "host" on a machine that has them; any other target as it is
 
 }  // namespace tenon::target

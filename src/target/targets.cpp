@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The named targets. A new processor family is one row here.
+#include <utility>
+
 #include "target/target.h"
 
 namespace tenon::target {
@@ -11,7 +13,7 @@ struct Row {
   const char* name;
   Arch arch;
   const char* triple;
-  const char* cpu;
+  const char* processor;
   const char* features;
   int vector_bytes;
   int vector_registers;
@@ -38,18 +40,19 @@ constexpr Row kRows[] = {
 };
 
 Target make_target(const Row& row) {
-  Target t;
-  t.name = row.name;
-  t.arch = row.arch;
-  t.triple = row.triple;
-  t.cpu = row.cpu;
-  t.features = row.features;
-  t.vector_bytes = row.vector_bytes;
-  t.datapath_bytes = row.vector_bytes;
-  t.vector_registers = row.vector_registers;
-  t.has_fma = row.has_fma;
-  t.l2_bytes = row.l2_bytes;
-  return t;
+  Cpu cpu;
+  cpu.processor = row.processor;
+  cpu.features = row.features;
+  cpu.vector_bytes = row.vector_bytes;
+  cpu.datapath_bytes = row.vector_bytes;
+  cpu.vector_registers = row.vector_registers;
+  cpu.has_fma = row.has_fma;
+  cpu.l2_bytes = row.l2_bytes;
+  return {.name = row.name,
+          .arch = row.arch,
+          .triple = row.triple,
+          .machine = "",
+          .part = std::move(cpu)};
 }
 
 std::vector<Target> make_targets() {

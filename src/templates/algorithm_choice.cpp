@@ -48,13 +48,13 @@ std::optional<schedule::Algorithm> choose_algorithm(
   return best;
 }
 
-bool takes_bfloat16(const Request& request, const target::Target& t) {
+bool takes_bfloat16(const Request& request, const target::Cpu& t) {
   constexpr auto kNarrow = schedule::Algorithm::kBfloat16;
   if (request.algorithm && !is_asked_for(request, kNarrow)) return false;
   return target::has_bfloat16(t) && is_allowed(request, schedule::row_of(kNarrow));
 }
 
-double direct_share(const Request& request, const target::Target& t) {
+double direct_share(const Request& request, const target::Cpu& t) {
   return takes_bfloat16(request, t) ? 0.55 : 1;
 }
 

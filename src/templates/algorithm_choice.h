@@ -23,8 +23,8 @@ std::optional<schedule::Algorithm> choose_algorithm(
     FunctionRef<std::optional<double>(schedule::Algorithm)> cost_of);
 
 // Sums of products may be taken in bfloat16, and the target has instructions for it.
-bool takes_bfloat16(const Request& request, const target::Target& t);
+bool takes_bfloat16(const Request& request, const target::Cpu& t);
 // Time of the direct algorithm, against that in float32.
-double direct_share(const Request& request, const target::Target& t);
+double direct_share(const Request& request, const target::Cpu& t);
 
 }  // namespace tenon::templates

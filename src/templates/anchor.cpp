@@ -144,8 +144,7 @@ std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor&
   return p;
 }
 
-RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Target& t,
-                         int64_t limit) {
+RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu& t, int64_t limit) {
   RegisterTile best;
   double best_cost = 1e30;
   const int64_t widest = x * y <= 2 ? 8 : 4;  // with few positions, vectors hide the latency
@@ -170,7 +169,7 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Targ
   return best;
 }
 
-RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t, int64_t limit) {
+RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit) {
   RegisterTile best;
   double best_cost = 1e30;
   // Units narrower than a vector are kept busy by fewer loads.
@@ -195,7 +194,7 @@ RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t
   return best;
 }
 
-int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t) {
+int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu& t) {
   const int64_t full = t.lanes(element_bytes);
   const auto cost = [&](int64_t lanes) {
     const double waste = static_cast<double>(arith::ceil_div(channels, lanes) * lanes) /

@@ -63,14 +63,13 @@ struct RegisterTile {
   int64_t xn = 1, yn = 1;
 };
 // kvecs: vectors of channels; limit: most positions in a tile, 0 for none.
-RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Target& t,
+RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu& t,
                          int64_t limit = 0);
 // kb need not divide kvecs: the last tile is computed whole. y is 1.
-RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Target& t,
-                               int64_t limit = 0);
+RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit = 0);
 
 // Lanes for `channels`: the full vector unless a half one wastes less.
-int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Target& t);
+int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu& t);
 
 // The largest divisor of n that is at most `most`, which is at least 1.
 int64_t divisor(int64_t n, int64_t most);

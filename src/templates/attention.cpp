@@ -32,7 +32,7 @@ constexpr int64_t kMostVectors = 4;
 class Writer {
  public:
   Writer(const Attention& a, Builder& b, const Request& request)
-      : b_(b), request_(request), a_(a), t_(b.target()), out_(b.stage(a.final->name())) {
+      : b_(b), request_(request), a_(a), t_(b.target().cpu()), out_(b.stage(a.final->name())) {
     find_block();
   }
 
@@ -310,7 +310,7 @@ class Writer {
   Builder& b_;
   const Request& request_;
   const Attention& a_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const ComputeOp* block_ = nullptr;        // stores the scores
   std::vector<const ComputeOp*> in_block_;  // behind S, up to the block
   std::vector<Kept> kept_;                  // rows that are stored, without the block

@@ -67,7 +67,7 @@ class Writer {
       : b_(b),
         request_(request),
         g_(g),
-        t_(b.target()),
+        t_(b.target().cpu()),
         op_(*g.chain.anchor),
         out_(b.stage(g.chain.final->name())),
         v_(choose_lanes(op_.axes[g.vector].extent, op_.output.dtype().bytes(), t_)),
@@ -175,7 +175,7 @@ class Writer {
   Builder& b_;
   const Request& request_;
   const General& g_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, acc_;
   int64_t v_, vn_;  // lanes, vectors

@@ -201,7 +201,7 @@ class Writer {
   void copy_rows(Loop at) {
     b_.compute_at(copy_, at);
     const Loop lanes = last_axis(b_, copy_);
-    const int64_t full = b_.target().lanes(c_.x.dtype().bytes());
+    const int64_t full = b_.target().cpu().lanes(c_.x.dtype().bytes());
     if (f_.x_block > 1 && f_.x_block <= full) {
       b_.vectorize(lanes);
     } else if (full > 1) {
@@ -234,7 +234,7 @@ bool has_pairs(const Conv& c, const te::ComputeDag& dag) {
 
 std::optional<Written> write(const Conv& c, space::Builder& b, const Request& request,
                              bool narrow) {
-  const auto form = choose_form(c, request, b.target(), narrow);
+  const auto form = choose_form(c, request, b.target().cpu(), narrow);
   if (!form) return std::nullopt;
   return Writer(c, *form, b, request).run();
 }
@@ -249,7 +249,7 @@ std::optional<Written> write_conv(space::Builder& b, const Request& request) {
 }
 
 std::optional<Written> write_conv_bfloat16(space::Builder& b, const Request& request) {
-  if (!takes_bfloat16(request, b.target())) return std::nullopt;
+  if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
   const auto c = match_conv(b.dag());
   if (!c || !has_pairs(*c, b.dag())) return std::nullopt;
   return write(*c, b, request, true);

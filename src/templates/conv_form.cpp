@@ -36,7 +36,7 @@ int64_t pair_block(int64_t in) {
 
 class FormChooser {
  public:
-  FormChooser(const Conv& c, const Request& request, const target::Target& t, bool narrow)
+  FormChooser(const Conv& c, const Request& request, const target::Cpu& t, bool narrow)
       : c_(c), request_(request), t_(t), op_(*c.chain.anchor) {
     f_.narrow = narrow;
   }
@@ -187,14 +187,14 @@ class FormChooser {
 
   const Conv& c_;
   const Request& request_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   ConvForm f_;
 };
 
 }  // namespace
 
-std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Target& t,
+std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Cpu& t,
                                     bool narrow) {
   return FormChooser(c, request, t, narrow).run();
 }

@@ -32,7 +32,7 @@ struct ConvForm {
 
 // Nothing if the request stores tensors in another way than in blocks of channels, or if there is
 // no vector of them.
-std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Target& t,
+std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Cpu& t,
                                     bool narrow);
 
 // Positions are one dimension where the kernel is one point.

@@ -74,7 +74,7 @@ struct Form {
 };
 
 std::optional<Form> choose_form(const Transposed& m, const Request& request,
-                                const target::Target& t) {
+                                const target::Cpu& t) {
   const te::ComputeOp& op = *m.chain.anchor;
   const int64_t bytes = op.output.dtype().bytes(), lanes = t.lanes(bytes);
   const int64_t channels = op.axes[1].extent;
@@ -122,7 +122,7 @@ class Writer {
   void by_channels() {
     const int64_t in = op_.reduce_axes[0].extent;
     const int64_t kvecs = arith::ceil_div(op_.axes[1].extent, f_.v);
-    const RegisterTile r = choose_tile(kvecs, columns_, 1, b_.target());
+    const RegisterTile r = choose_tile(kvecs, columns_, 1, b_.target().cpu());
     const int64_t ko = arith::ceil_div(kvecs, r.kb), ci = std::min(in, f_.x_block);
     const StageRef w = b_.stage(m_.w.name());
     b_.layout_split(w, 1, {ko, r.kb * f_.v});
@@ -151,7 +151,7 @@ class Writer {
     for (const Loop& l : {row_parity, parity, columns, inner}) b_.unroll(l);
     b_.vectorize(lanes);
     b_.compute_at(acc_, tiles);
-    if (balance(op_.axes[0].extent * ko, b_.target().cores) >= 0.9) {
+    if (balance(op_.axes[0].extent * ko, b_.target().cpu().cores) >= 0.9) {
       b_.parallel(b_.fuse({n, outer}));
     } else {
       b_.reorder({n, rows, outer});
@@ -211,7 +211,7 @@ class Writer {
 std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request) {
   const auto m = match(b.dag());
   if (!m) return std::nullopt;
-  const auto form = choose_form(*m, request, b.target());
+  const auto form = choose_form(*m, request, b.target().cpu());
   if (!form) return std::nullopt;
   return Writer(*m, *form, b, request).run();
 }

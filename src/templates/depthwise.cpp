@@ -30,7 +30,7 @@ class Writer {
       : d_(d),
         b_(b),
         request_(request),
-        t_(b.target()),
+        t_(b.target().cpu()),
         op_(*d.chain.anchor),
         block_(block),
         v_(v),
@@ -167,7 +167,7 @@ class Writer {
   const Depthwise& d_;
   space::Builder& b_;
   const Request& request_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   int64_t block_, v_, vecs_;
   StageRef out_, acc_;
@@ -181,8 +181,8 @@ std::optional<Written> write_depthwise(space::Builder& b, const Request& request
   const auto d = match_depthwise(b.dag());
   if (!d) return std::nullopt;
   const te::ComputeOp& op = *d->chain.anchor;
-  const int64_t bytes = op.output.dtype().bytes(), full = b.target().lanes(bytes);
-  const int64_t prefer = choose_lanes(op.axes[1].extent, bytes, b.target());
+  const int64_t bytes = op.output.dtype().bytes(), full = b.target().cpu().lanes(bytes);
+  const int64_t prefer = choose_lanes(op.axes[1].extent, bytes, b.target().cpu());
   const auto block = block_for(request, d->chain.final->output, prefer);
   const auto x_block = block_for(request, d->x, block.value_or(prefer));
   if (block == 1 && x_block == 1 && d->rank == 2) return write_by_columns(*d, b, request);

@@ -90,7 +90,7 @@ std::optional<Written> write_by_columns(const Depthwise& d, space::Builder& b,
                                         const Request& request) {
   const te::ComputeOp& op = *d.chain.anchor;
   const int64_t x = op.axes[3].extent;
-  const int64_t v = choose_lanes(x, op.output.dtype().bytes(), b.target());
+  const int64_t v = choose_lanes(x, op.output.dtype().bytes(), b.target().cpu());
   if (v < 4 || x % v != 0 || taps_of(d) > kMaxGuardedTaps) return std::nullopt;
   return Writer(d, v, b, request).run();
 }

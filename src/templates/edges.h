@@ -25,7 +25,7 @@ std::optional<int64_t> block_of(const layout::Layout& l, int64_t prefer);
 std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, int64_t prefer);
 
 // The block that suits both the writer and the readers of a tensor with so many channels.
-int64_t default_block(int64_t channels, int64_t element_bytes, const target::Target& t);
+int64_t default_block(int64_t channels, int64_t element_bytes, const target::Cpu& t);
 
 // Stores tensors that are best stored alike (anchor.h: stored_like_output) in blocks: those of the
 // request, else `block`. What is to be stored in another way is left alone. Returns the names of

@@ -91,7 +91,7 @@ bool from_channels_last(const te::ComputeOp& op, const te::Access& a) {
 
 // In blocks of channels, whole vectors of them are moved where channels go to the end or come from
 // there.
-std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Target& target) {
+std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Cpu& target) {
   const int64_t block = default_block(t.shape()[1], t.dtype().bytes(), target);
   if (block < 2 || t.shape()[1] % block != 0) return std::nullopt;
   return blocked(t.shape(), block);
@@ -105,7 +105,7 @@ bool unblock(Builder& b, const Request& request, const te::ComputeOp& op, const 
   if (it == request.fixed.end() || op.axes.size() < 3 || from.dtype().bytes() != 4) return false;
   const int64_t block = block_of(it->second, 1).value_or(1);
   const int64_t channels = op.axes[1].extent;
-  if (block < 4 || block > b.target().lanes(4) || channels % block != 0) return false;
+  if (block < 4 || block > b.target().cpu().lanes(4) || channels % block != 0) return false;
   const StageRef out = b.stage(op.name());
   std::vector<Loop> spatial;
   for (size_t d = 2; d < op.axes.size(); ++d) spatial.push_back(b.axis(out, d));
@@ -140,11 +140,11 @@ std::optional<layout::Layout> store_edges(Builder& b, const Request& request,
   auto asked = find_asked(request, dag, op, accesses);
   store_fixed_inputs(b, request);
   for (const te::Access& a : accesses) {
-    if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, b.target());
+    if (!asked && from_channels_last(op, a)) asked = in_blocks(op.output, b.target().cpu());
     if (request.fixed.contains(a.tensor.name()) || !to_channels_last(op, a) ||
         dag.readers(a.tensor).size() > 1)
       continue;
-    if (const auto blocks = in_blocks(a.tensor, b.target()))
+    if (const auto blocks = in_blocks(a.tensor, b.target().cpu()))
       b.store(b.stage(a.tensor.name()), *blocks);
   }
   if (!asked) return asked;

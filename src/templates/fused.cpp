@@ -57,7 +57,7 @@ class Writer {
   // The last loop, or a part of it, becomes vectors if it is long enough; `loops` are those outside
   // of them then.
   bool cut_vectors(std::vector<Loop>& loops) {
-    const int64_t v = b_.target().lanes(b_.now(sum_).output.dtype().bytes());
+    const int64_t v = b_.target().cpu().lanes(b_.now(sum_).output.dtype().bytes());
     const int64_t extent = b_.extent(loops.back());
     if (v >= 2 && extent > v) {
       const auto [outer, lanes] = b_.split<2>(loops.back(), {v});

@@ -58,7 +58,7 @@ class Writer {
       : c_(c), v_(v), b_(b), request_(request), op_(*c.chain.anchor) {
     out_ = b.stage(c.chain.final->name());
     kvecs_ = arith::ceil_div(op_.axes[1].extent, v);
-    by_rule_ = choose_tile(kvecs_, op_.axes.back().extent, 1, b.target());
+    by_rule_ = choose_tile(kvecs_, op_.axes.back().extent, 1, b.target().cpu());
   }
 
   Written run() {
@@ -156,9 +156,9 @@ std::optional<Written> write_im2col(space::Builder& b, const Request& request) {
   if (!c) return std::nullopt;
   const te::ComputeOp& op = *c->chain.anchor;
   const int64_t bytes = op.output.dtype().bytes();
-  const int64_t lanes = choose_lanes(op.axes[1].extent, bytes, b.target());
+  const int64_t lanes = choose_lanes(op.axes[1].extent, bytes, b.target().cpu());
   const auto block = block_for(request, c->chain.final->output, lanes);
-  if (!block || *block > b.target().lanes(bytes) || *block < 2) return std::nullopt;
+  if (!block || *block > b.target().cpu().lanes(bytes) || *block < 2) return std::nullopt;
   return Writer(*c, *block, b, request).run();
 }
 

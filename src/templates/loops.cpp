@@ -219,7 +219,7 @@ void cut_last(Builder& b, const Nest& n, std::vector<Loop> loops, int64_t v, int
 
 void deal_out(Builder& b, const std::vector<Loop>& loops, int64_t work,
               const std::vector<int64_t>& extents) {
-  const int cores = b.target().cores;
+  const int cores = b.target().cpu().cores;
   if (cores < 2 || work < kMinWork) return;
   std::vector<Loop> taken;
   int64_t pieces = 1;
@@ -236,7 +236,7 @@ int64_t storage_lanes(const Builder& b, StageRef stage) {
   const std::vector<bool> joined = joined_axes(op, te::accesses(op));
   int64_t extent = op.axes.back().extent;
   for (size_t d = op.axes.size() - 1; d > 0 && joined[d - 1]; --d) extent *= op.axes[d - 1].extent;
-  int64_t v = std::min<int64_t>(b.target().lanes(op.output.dtype().bytes()), 64);
+  int64_t v = std::min<int64_t>(b.target().cpu().lanes(op.output.dtype().bytes()), 64);
   while (v > extent) v /= 2;
   return std::max<int64_t>(v, 1);
 }
@@ -262,7 +262,7 @@ void loop_by_vectors(Builder& b, StageRef stage) {
   if (b.refused()) return;
   const size_t rank = b.now(stage).axes.size();
   if (rank == 0) return;
-  const int64_t v = b.target().lanes(4);
+  const int64_t v = b.target().cpu().lanes(4);
   std::vector<Loop> loops;
   for (size_t d = 0; d < rank; ++d) loops.push_back(b.axis(stage, d));
   const int64_t work = product_of(b, loops);

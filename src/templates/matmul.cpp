@@ -35,7 +35,7 @@ class Writer {
       : b_(b),
         request_(request),
         m_(m),
-        t_(b.target()),
+        t_(b.target().cpu()),
         op_(*m.chain.anchor),
         out_(b.stage(m.chain.final->name())),
         narrow_(narrow) {}
@@ -215,7 +215,7 @@ class Writer {
   Builder& b_;
   const Request& request_;
   const Matmul& m_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, acc_;
   Loop tile_loop_;            // over tiles of rows
@@ -236,7 +236,7 @@ std::optional<Written> write_matmul(Builder& b, const Request& request) {
 }
 
 std::optional<Written> write_matmul_bfloat16(Builder& b, const Request& request) {
-  if (!takes_bfloat16(request, b.target())) return std::nullopt;
+  if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
   const auto m = find_matmul(b.dag());
   if (!m || !has_pairs(*m) || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
   Writer(*m, b, request, true).run();

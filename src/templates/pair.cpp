@@ -125,7 +125,7 @@ class Writer {
  public:
   // Lanes of the middle's channels and of the output's.
   Writer(const Pair& p, int64_t v, int64_t v2, space::Builder& b, const Request& request)
-      : p_(p), b_(b), request_(request), t_(b.target()), v_(v), v2_(v2) {
+      : p_(p), b_(b), request_(request), t_(b.target().cpu()), v_(v), v2_(v2) {
     out_ = b.stage(p.final->name());
     mid_ = b.stage(p.middle->name());
     kvecs_ = arith::ceil_div(p.final->axes[1].extent, v2);
@@ -268,7 +268,7 @@ class Writer {
   const Pair& p_;
   space::Builder& b_;
   const Request& request_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   int64_t v_, v2_;
   int64_t kvecs_ = 1;  // vectors of output channels
   RegisterTile by_rule_;
@@ -282,7 +282,7 @@ class Writer {
 std::optional<Written> write_pair(space::Builder& b, const Request& request) {
   const auto p = match(b.dag());
   if (!p || p->final->output.dtype() != ir::kF32) return std::nullopt;
-  const target::Target& t = b.target();
+  const target::Cpu& t = b.target().cpu();
   const int64_t full = t.lanes(4);
   const auto v = block_for(request, p->x, default_block(p->x.shape()[1], 4, t));
   const auto v2 =

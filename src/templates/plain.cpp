@@ -66,7 +66,7 @@ void reduce(Builder& b, StageRef stage) {
   if (b.refused()) return;
   const te::ComputeOp op = b.now(stage);
   if (op.axes.empty()) return;
-  const int64_t v = b.target().lanes(op.output.dtype().bytes());
+  const int64_t v = b.target().cpu().lanes(op.output.dtype().bytes());
   int64_t work = 1;
   for (const te::Axis& a : op.reduce_axes) work *= a.extent;
   std::vector<Loop> loops;

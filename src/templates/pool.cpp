@@ -81,7 +81,7 @@ int64_t lanes_of(int64_t extent, int64_t full) {
 }
 
 std::optional<Form> choose_form(const Pool& m, const Request& request, const te::ComputeDag& dag,
-                                const target::Target& t) {
+                                const target::Cpu& t) {
   const te::ComputeOp& op = *m.chain.anchor;
   const te::Tensor& y = m.chain.final->output;
   // Left to ourselves: as an image that is fixed, else plain.
@@ -212,7 +212,7 @@ class Writer {
 std::optional<Written> write_pool(space::Builder& b, const Request& request) {
   const auto m = match(b.dag());
   if (!m) return std::nullopt;
-  if (const auto form = choose_form(*m, request, b.dag(), b.target())) {
+  if (const auto form = choose_form(*m, request, b.dag(), b.target().cpu())) {
     Writer(*m, *form, b, request).run();
   } else if (!may_be_plain(request, m->x) || !write_rows(b, request)) {
     write_plain(b, request);  // few columns of plain images: sums of rows, if they can be

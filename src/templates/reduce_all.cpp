@@ -24,7 +24,7 @@ void sum_in_chunks(space::Builder& b, StageRef stage, const te::ComputeOp& op, i
   std::vector<Loop> reduced;
   for (size_t d = 0; d < op.reduce_axes.size(); ++d) reduced.push_back(b.axis(stage, rank + d));
   const Loop k = b.fuse(reduced);
-  const Loop chunks = b.parts(k, parallel ? b.target().cores : 1)[0];
+  const Loop chunks = b.parts(k, parallel ? b.target().cpu().cores : 1)[0];
   const StageRef by_chunk = b.rfactor(chunks, 0);
   const Loop in_lane = b.split<2>(b.axis(by_chunk, rank + 1), {std::min<int64_t>(64, 4 * v)})[1];
   const StageRef by_lane = b.rfactor(in_lane, static_cast<int64_t>(rank) + 1);
@@ -47,7 +47,7 @@ std::optional<Written> write_reduce_all(space::Builder& b, const Request& reques
   for (const te::Axis& a : op.axes) outputs *= a.extent;
   int64_t length = 1;
   for (const te::Axis& a : op.reduce_axes) length *= a.extent;
-  const int64_t v = b.target().lanes(op.output.dtype().bytes());
+  const int64_t v = b.target().cpu().lanes(op.output.dtype().bytes());
   if (v < 2 || outputs > 16 || length < 64 * v) return std::nullopt;
   if (!may_be_plain(request, b.dag().outputs[0])) return std::nullopt;
   for (const te::ComputeOp* i : chain->inlined) {

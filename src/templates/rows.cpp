@@ -35,7 +35,7 @@ std::vector<Loop> axes_from(const space::Builder& b, StageRef stage, size_t firs
 }  // namespace
 
 RowsWriter::RowsWriter(space::Builder& b, const Rows& rows)
-    : b_(b), rows_(rows), t_(b.target()), last_(*rows.last), out_(b.stage(rows.last->name())) {}
+    : b_(b), rows_(rows), t_(b.target().cpu()), last_(*rows.last), out_(b.stage(rows.last->name())) {}
 
 void RowsWriter::inline_cheap() {
   for (const te::OpRef& op : rows_.ops) {
@@ -250,7 +250,7 @@ std::optional<Written> write_rows(space::Builder& b, const Request& request) {
   }
   const auto reductions = std::count_if(dag.ops.begin(), dag.ops.end(),
                                         [](const te::OpRef& op) { return op->is_reduction(); });
-  if (rows < std::max(2, b.target().cores) && longest >= kAlone && reductions == 1)
+  if (rows < std::max(2, b.target().cpu().cores) && longest >= kAlone && reductions == 1)
     return std::nullopt;
   RowsWriter rows_of(b, *r);
   rows_of.inline_cheap();

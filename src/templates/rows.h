@@ -70,7 +70,7 @@ class RowsWriter {
 
   space::Builder& b_;
   const Rows& rows_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& last_;
   space::StageRef out_;  // of the last op
   std::vector<Kept> kept_;

@@ -46,7 +46,7 @@ class Writer {
       : b_(b),
         request_(request),
         d_(d),
-        t_(b.target()),
+        t_(b.target().cpu()),
         op_(*d.chain.anchor),
         out_(b.stage(d.chain.final->name())),
         batch_(op_.axes.size() - (d.product.last - d.product.first) - 1),
@@ -272,7 +272,7 @@ class Writer {
   Builder& b_;
   const Request& request_;
   const Dense& d_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, sums_, products_, acc_;  // sums of the first operand's quarters
   size_t batch_;                          // axes outside of matrices
@@ -291,8 +291,8 @@ class Writer {
 
 std::optional<Written> write_strassen(Builder& b, const Request& request) {
   const auto d = find_dense(b.state());
-  if (!d || !is_worth_it(*d, request, b.target())) return std::nullopt;
-  if (!fits(*d, request, b.target())) return std::nullopt;
+  if (!d || !is_worth_it(*d, request, b.target().cpu())) return std::nullopt;
+  if (!fits(*d, request, b.target().cpu())) return std::nullopt;
   Writer(*d, b, request).run();
   return Written{};
 }

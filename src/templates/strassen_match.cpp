@@ -61,7 +61,7 @@ double strassen_cost(const Dense& d, int cores) {
 
 }  // namespace
 
-bool is_worth_it(const Dense& d, const Request& request, const target::Target& t) {
+bool is_worth_it(const Dense& d, const Request& request, const target::Cpu& t) {
   const int cores = t.cores;
   constexpr double kWorthIt = 0.96;
   return choose_algorithm(request, direct_share(request, t) * direct_cost(d, cores), kWorthIt,
@@ -72,11 +72,11 @@ bool is_worth_it(const Dense& d, const Request& request, const target::Target& t
       .has_value();
 }
 
-int64_t lanes_of(const Dense& d, const target::Target& t) {
+int64_t lanes_of(const Dense& d, const target::Cpu& t) {
   return t.lanes(d.chain.anchor->output.dtype().bytes());
 }
 
-bool fits(const Dense& d, const Request& request, const target::Target& t) {
+bool fits(const Dense& d, const Request& request, const target::Cpu& t) {
   const te::Tensor& y = d.chain.final->output;
   const int64_t lanes = lanes_of(d, t);
   if (lanes < 2 || d.columns % (2 * lanes) != 0 || d.k % (2 * lanes) != 0) return false;
@@ -87,13 +87,13 @@ bool fits(const Dense& d, const Request& request, const target::Target& t) {
 namespace {
 
 // The sums of a block of rows stay in the second-level cache beside the weights that pass through.
-bool keeps_sums(const Dense& d, const target::Target& t, int64_t rows) {
+bool keeps_sums(const Dense& d, const target::Cpu& t, int64_t rows) {
   return 4 * kStrassenProducts * rows * (d.k / 2) <= t.l2_bytes / 4 * 3;
 }
 
 }  // namespace
 
-int64_t rows_in_block(const Dense& d, const target::Target& t) {
+int64_t rows_in_block(const Dense& d, const target::Cpu& t) {
   const int64_t half = half_of(d.product.rows);
   int64_t best = 1;
   double least = 1e30;
@@ -108,7 +108,7 @@ int64_t rows_in_block(const Dense& d, const target::Target& t) {
   return best;
 }
 
-bool shares_rows(const Dense& d, const target::Target& t, int64_t panels) {
+bool shares_rows(const Dense& d, const target::Cpu& t, int64_t panels) {
   const int64_t half = half_of(d.product.rows), block = rows_in_block(d, t);
   const bool even = block >= kRowsInBlock / 2 && half > block &&
                     balance(d.outer * (half / block), t.cores) >= 0.9;

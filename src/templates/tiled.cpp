@@ -69,7 +69,7 @@ struct Loops {
 class Writer {
  public:
   Writer(const Conv& c, space::Builder& b, const Request& request)
-      : c_(c), b_(b), request_(request), t_(b.target()), op_(*c.chain.anchor) {
+      : c_(c), b_(b), request_(request), t_(b.target().cpu()), op_(*c.chain.anchor) {
     out_ = b.stage(c.chain.final->name());
   }
 
@@ -240,7 +240,7 @@ class Writer {
   const Conv& c_;
   space::Builder& b_;
   const Request& request_;
-  const target::Target& t_;
+  const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, acc_;
   std::optional<StageRef> copy_;  // of what a tile reads, padded

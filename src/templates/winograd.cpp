@@ -32,12 +32,12 @@ class Writer {
         request_(request),
         op_(*c.inner),
         row_(schedule::row_of(a)),
-        lanes_(b.target().lanes(op_.output.dtype().bytes())),
+        lanes_(b.target().cpu().lanes(op_.output.dtype().bytes())),
         kvecs_(op_.axes[1].extent / lanes_) {
     int64_t tiles = 1;
     for (size_t d = 2 + c.others; d < op_.axes.size(); ++d)
       tiles *= arith::ceil_div(op_.axes[d].extent, row_.tile);
-    by_rule_ = choose_tile(kvecs_, tiles, 1, b.target());
+    by_rule_ = choose_tile(kvecs_, tiles, 1, b.target().cpu());
     out_ = b.stage(c.chain.final->name());
   }
 
@@ -249,7 +249,7 @@ class Writer {
 std::optional<Written> write_winograd(space::Builder& b, const Request& request) {
   const auto c = match_winograd(b.state());
   if (!c) return std::nullopt;
-  const auto algorithm = choose_winograd(*c, request, b.target());
+  const auto algorithm = choose_winograd(*c, request, b.target().cpu());
   if (!algorithm) return std::nullopt;
   return Writer(*c, *algorithm, b, request).run();
 }

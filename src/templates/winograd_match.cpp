@@ -110,7 +110,7 @@ std::optional<WinogradConv> match_winograd(const schedule::State& initial) {
 }
 
 std::optional<Algorithm> choose_winograd(const WinogradConv& c, const Request& request,
-                                         const target::Target& t) {
+                                         const target::Cpu& t) {
   const int cores = t.cores;
   constexpr double kWorthIt = 0.9;
   return choose_algorithm(request, direct_share(request, t) * direct_cost(c, cores), kWorthIt,

@@ -32,6 +32,6 @@ std::optional<WinogradConv> match_winograd(const schedule::State& initial);
 
 // Nothing: the direct one.
 std::optional<schedule::Algorithm> choose_winograd(const WinogradConv& c, const Request& request,
-                                                   const target::Target& t);
+                                                   const target::Cpu& t);
 
 }  // namespace tenon::templates

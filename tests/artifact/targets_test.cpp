@@ -76,7 +76,7 @@ TEST(Targets, NeedsAreThoseOfTheLevel) {
   EXPECT_EQ(count("x86-64-v4"), 20);
   EXPECT_EQ(count("aarch64"), 0);
   target::Target odd = target::parse_target("x86-64-v3");
-  odd.features = "+avxvnni,+nonsense";
+  odd.cpu().features = "+avxvnni,+nonsense";
   EXPECT_THROW(cpu_needs(odd), UserError);
 }
 
@@ -93,7 +93,7 @@ TEST(Targets, ACpuThatLacksAFeatureIsToldSo) {
   }
   const ScratchFolder folder;
   target::Target t = target::host_target();
-  t.features = "+" + missing;
+  t.cpu().features = "+" + missing;
   write(small_network("net", t).program(), {.directory = folder / "out"});
   const Model model = Model::load(folder / "out");
   try {
@@ -103,7 +103,8 @@ TEST(Targets, ACpuThatLacksAFeatureIsToldSo) {
     const std::string why = e.what();
     EXPECT_NE(why.find("this library needs "), std::string::npos) << why;
     EXPECT_NE(why.find(missing), std::string::npos) << why;
-    EXPECT_NE(why.find(": compile with --target " + target::host_target().cpu), std::string::npos)
+    EXPECT_NE(why.find(": compile with --target " + target::host_target().cpu().processor),
+              std::string::npos)
         << why;
   }
 }

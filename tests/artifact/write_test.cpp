@@ -102,7 +102,7 @@ TEST(Write, TheManifestTellsTheTruth) {
   write(net.program(), {.directory = folder / "out"});
   const auto j = nlohmann::json::parse(read_file(folder / "out/net.json"));
   EXPECT_EQ(j.at("schema"), "tenon.artifact/1");
-  EXPECT_EQ(j.at("target").at("name"), target::host_target().cpu);
+  EXPECT_EQ(j.at("target").at("name"), target::host_target().cpu().processor);
   EXPECT_EQ(j.at("inputs").at(0).at("shape"), (std::vector<int64_t>{3, 17}));
   EXPECT_EQ(j.at("steps").at(1).at("nodes").at(0), "node/relu");
   EXPECT_EQ(j.at("kernels").at(0).at("origin"), net.program().kernels[0].origin);

@@ -154,11 +154,11 @@ TEST(AssemblyTest, WholeVectorsAreNotMasked) {
 TEST(AssemblyTest, OutputsThatNoCacheHoldsAreStreamed) {
   const ir::Function f = relu_add_kernel(160, 16, ir::kF32);
   target::Target t = target::parse_target("x86-64-v4");
-  t.l3_bytes = 512;
+  t.cpu().l3_bytes = 512;
   const std::string text = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
   EXPECT_TRUE(has(text, "vmovntps"));
   EXPECT_TRUE(has(text, "sfence"));
-  t.l3_bytes = 1 << 20;
+  t.cpu().l3_bytes = 1 << 20;
   const std::string cached = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
   EXPECT_FALSE(has(cached, "vmovnt") || has(cached, "sfence"));
 }

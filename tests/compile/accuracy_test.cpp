@@ -170,7 +170,7 @@ const artifact::Kernel* conv_kernel(const artifact::Program& p) {
 
 // Schedules that are given count too: one that is not accurate enough is not taken.
 TEST(Accuracy, OfKernelsIsRecordedAndBounded) {
-  if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
+  if (target::host_target().cpu().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
   const artifact::Program p = compile(one_conv(128), "net", with(Accuracy::kDefault));
   const artifact::Kernel* k = conv_kernel(p);
   ASSERT_NE(k, nullptr);
@@ -227,7 +227,7 @@ double error_of_steps(const artifact::Program& p) {
 // nothing else does.
 TEST(Accuracy, OfTheNetworkTakesTheFastAlgorithmFromWhatAddsMost) {
   if (kSanitized) GTEST_SKIP() << "hundreds of layers take minutes to compile under a sanitizer";
-  if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
+  if (target::host_target().cpu().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
   constexpr int64_t kChannels = 64;
   const LayerError four = winograd_error(Algorithm::kWinograd4, 2, kChannels);
   ASSERT_TRUE(allows(Accuracy::kDefault, four));

@@ -201,7 +201,7 @@ TEST(Compile, ProductsByFewerMultiplications) {
   const ValueId w = b.constant(graph::random_array(rng, ir::kF32, {256, 384}));
   g.add_output(b.add("dense", graph::MatMul{}, {x, w}), "y");
   Options o = host();
-  o.target.cores = 2;  // with more, weights would take longer to come than to be multiplied
+  o.target.cpu().cores = 2;  // with more, weights would take longer to come than to be multiplied
   const artifact::Program p = compile(g, "net", o);
   ASSERT_EQ(p.kernels.size(), 1u);
   EXPECT_NE(p.kernels[0].trace.find("strassen"), std::string::npos) << p.kernels[0].trace;

@@ -15,11 +15,12 @@ TEST(Host, IsPlausible) {
   const Target t = host_target();
   EXPECT_EQ(t.name, "host");
   EXPECT_FALSE(t.machine.empty());
-  EXPECT_GE(t.cores, 1);
-  EXPECT_LE(t.cores, static_cast<int>(std::thread::hardware_concurrency()));
-  EXPECT_GE(t.l1d_bytes, 8 << 10);
-  EXPECT_GE(t.l2_bytes, t.l1d_bytes);
-  EXPECT_TRUE(t.line_bytes == 32 || t.line_bytes == 64 || t.line_bytes == 128) << t.line_bytes;
+  EXPECT_GE(t.cpu().cores, 1);
+  EXPECT_LE(t.cpu().cores, static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_GE(t.cpu().l1d_bytes, 8 << 10);
+  EXPECT_GE(t.cpu().l2_bytes, t.cpu().l1d_bytes);
+  EXPECT_TRUE(t.cpu().line_bytes == 32 || t.cpu().line_bytes == 64 || t.cpu().line_bytes == 128)
+      << t.cpu().line_bytes;
 }
 
 TEST(Host, DetectionIsRepeatable) {
@@ -44,10 +45,10 @@ TEST(Host, AgreesWithTheKernel) {
     return flags.find(" " + flag + " ") != std::string::npos;
   };
   const Target t = host_target();
-  EXPECT_EQ(t.vector_bytes == 64, has("avx512f") && has("avx512bw") && has("avx512dq") &&
-                                      has("avx512vl") && has("avx512cd"));
-  EXPECT_EQ(t.vector_bytes >= 32, has("avx2") && has("fma") && has("bmi2"));
-  EXPECT_EQ(t.has_fma, t.vector_bytes >= 32);
+  EXPECT_EQ(t.cpu().vector_bytes == 64, has("avx512f") && has("avx512bw") && has("avx512dq") &&
+                                            has("avx512vl") && has("avx512cd"));
+  EXPECT_EQ(t.cpu().vector_bytes >= 32, has("avx2") && has("fma") && has("bmi2"));
+  EXPECT_EQ(t.cpu().has_fma, t.cpu().vector_bytes >= 32);
 }
 #endif
 
@@ -62,7 +63,7 @@ TEST(Host, FollowsAffinity) {
     }
   }
   ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-  EXPECT_EQ(host_target().cores, 1);
+  EXPECT_EQ(host_target().cpu().cores, 1);
   ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
 }
 
@@ -70,18 +71,20 @@ TEST(RunsHere, LowerLevelsAndOnlyThisArchitecture) {
   const Target host = host_target();
   EXPECT_TRUE(runs_here(host));
   const std::string all =
-      with_bfloat16(host).features;  // a target of this machine does without unless it is asked for
+      with_bfloat16(host)
+          .cpu()
+          .features;  // a target of this machine does without unless it is asked for
   for (const Target& t : known_targets()) {
-    const bool has_features = all.find(t.features) != std::string::npos;
-    EXPECT_EQ(runs_here(t),
-              t.arch == host.arch && t.vector_bytes <= host.vector_bytes && has_features)
+    const bool has_features = all.find(t.cpu().features) != std::string::npos;
+    EXPECT_EQ(runs_here(t), t.arch == host.arch &&
+                                t.cpu().vector_bytes <= host.cpu().vector_bytes && has_features)
         << t.name;
   }
   Target unknown = host;
-  unknown.cpu = "i486";
+  unknown.cpu().processor = "i486";
   EXPECT_FALSE(runs_here(unknown));
   Target extended = host;
-  extended.features = "+amx-tile";
+  extended.cpu().features = "+amx-tile";
   EXPECT_FALSE(runs_here(extended));
 }
 

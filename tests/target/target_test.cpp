@@ -35,24 +35,24 @@ TEST(Targets, RowsDescribeTheirVectors) {
   for (const auto& row : rows) {
     const Target t = parse_target(row.name);
     EXPECT_EQ(t.name, row.name);
-    EXPECT_EQ(t.vector_bytes, row.vector_bytes) << row.name;
-    EXPECT_EQ(t.vector_registers, row.vector_registers) << row.name;
-    EXPECT_EQ(t.has_fma, row.has_fma) << row.name;
-    EXPECT_EQ(t.lanes(4), row.vector_bytes / 4) << row.name;
-    EXPECT_EQ(t.cores, 1) << row.name;
+    EXPECT_EQ(t.cpu().vector_bytes, row.vector_bytes) << row.name;
+    EXPECT_EQ(t.cpu().vector_registers, row.vector_registers) << row.name;
+    EXPECT_EQ(t.cpu().has_fma, row.has_fma) << row.name;
+    EXPECT_EQ(t.cpu().lanes(4), row.vector_bytes / 4) << row.name;
+    EXPECT_EQ(t.cpu().cores, 1) << row.name;
   }
 }
 
 TEST(ParseTarget, ReadsEveryKey) {
   const Target t = parse_target("  x86-64-v4  cores=12 l1d=48K l2=2M l3=33554432 vector_bytes=32 ");
-  EXPECT_EQ(t.cores, 12);
-  EXPECT_EQ(t.l1d_bytes, 48 << 10);
-  EXPECT_EQ(t.l2_bytes, 2 << 20);
-  EXPECT_EQ(t.l3_bytes, 32 << 20);
-  EXPECT_EQ(t.vector_bytes, 32);
-  EXPECT_EQ(t.vector_registers, 32);
-  EXPECT_EQ(t.cpu, "x86-64-v4");
-  EXPECT_EQ(parse_target("aarch64 l3=0").l3_bytes, 0);
+  EXPECT_EQ(t.cpu().cores, 12);
+  EXPECT_EQ(t.cpu().l1d_bytes, 48 << 10);
+  EXPECT_EQ(t.cpu().l2_bytes, 2 << 20);
+  EXPECT_EQ(t.cpu().l3_bytes, 32 << 20);
+  EXPECT_EQ(t.cpu().vector_bytes, 32);
+  EXPECT_EQ(t.cpu().vector_registers, 32);
+  EXPECT_EQ(t.cpu().processor, "x86-64-v4");
+  EXPECT_EQ(parse_target("aarch64 l3=0").cpu().l3_bytes, 0);
 }
 
 TEST(ParseTarget, RefusalsNameTheTextAndTheReason) {
@@ -99,6 +99,58 @@ TEST(Fingerprint, ChangesWithEverythingThatChangesTimes) {
   };
   EXPECT_EQ(texts.size(), 9U);
   EXPECT_EQ(parse_target("x86-64-v4").fingerprint(), parse_target("x86-64-v4").fingerprint());
+}
+
+// Records, lock files and caches of other runs are found by these texts.
+TEST(Fingerprint, OfRowsStaysAsItIs) {
+  EXPECT_EQ(parse_target("x86-64-v3 cores=4").fingerprint(),
+            "x86_64-unknown-linux-gnu;x86-64-v3;;;vector=32x16;cores=4;l1d=32768;l2=524288;l3=0;"
+            "line=64");
+  EXPECT_EQ(parse_target("aarch64-dotprod").fingerprint(),
+            "aarch64-unknown-linux-gnu;generic;+dotprod;;vector=16x32;cores=1;l1d=32768;l2=524288;"
+            "l3=0;line=64");
+}
+
+Target some_gpu() {
+  Gpu gpu;
+  gpu.processor = "sm_90";
+  gpu.multiprocessors = 132;
+  return {.name = "some",
+          .arch = Arch::kNvptx64,
+          .triple = "nvptx64-nvidia-cuda",
+          .machine = "a card",
+          .part = gpu};
+}
+
+TEST(Parts, AskingForTheOtherIsABug) {
+  EXPECT_THROW(some_gpu().cpu(), InternalError);
+  EXPECT_THROW(host_target().gpu(), InternalError);
+  EXPECT_EQ(some_gpu().gpu().multiprocessors, 132);
+  EXPECT_FALSE(runs_here(some_gpu()));
+}
+
+TEST(Text, OfAnyTargetIsReadBack) {
+  std::vector<Target> all = known_targets();
+  all.push_back(host_target());
+  all.push_back(some_gpu());
+  for (const Target& t : all) {
+    const Target back = target_from_text(to_text(t));
+    EXPECT_EQ(back.name, t.name);
+    EXPECT_EQ(back.arch, t.arch) << t.name;
+    EXPECT_EQ(back.fingerprint(), t.fingerprint());
+    EXPECT_EQ(to_text(back), to_text(t));
+  }
+}
+
+TEST(Text, AnUnknownArchitectureIsRefused) {
+  std::string text = to_text(parse_target("aarch64"));
+  text.replace(text.find("\naarch64\n"), 9, "\nriscv64\n");
+  try {
+    target_from_text(text);
+    FAIL() << text;
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(), "there is no architecture 'riscv64'");
+  }
 }
 
 }  // namespace

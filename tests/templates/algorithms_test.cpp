@@ -118,7 +118,7 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
 
   schedule::State initial(const char* name, int cores) const {
     auto target = std::make_shared<target::Target>(target::parse_target(name));
-    target->cores = cores;
+    target->cpu().cores = cores;
     return schedule::State(dag_, target);
   }
 
@@ -130,7 +130,7 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
       compiler = std::make_unique<backend::llvm_cpu::Compiler>(initial.target());
     const auto outcome = fuzz::check_program(*state, inputs_, expected_, compiler.get());
     EXPECT_FALSE(outcome.refused);
-    EXPECT_EQ(outcome.problem, "") << initial.target().cores << " cores\n"
+    EXPECT_EQ(outcome.problem, "") << initial.target().cpu().cores << " cores\n"
                                    << schedule::to_text(trace, initial);
   }
 
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(Products, AlgorithmsTest, ::testing::ValuesIn(products(
 
 std::string chosen(const te::ComputeDag& dag, int cores) {
   auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
-  target->cores = cores;
+  target->cpu().cores = cores;
   return std::string(
       choose(schedule::State(std::make_shared<const te::ComputeDag>(dag), target)).name);
 }
@@ -223,7 +223,7 @@ TEST(Algorithms, LargeProductsTakeSevenOfEight) {
 TEST(Algorithms, CoresShareOutRowsOfSums) {
   const auto along = [](const te::ComputeDag& dag) {
     auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
-    target->cores = 2;
+    target->cpu().cores = 2;
     target->l2_bytes = 1 << 20;
     const auto given = std::make_shared<const te::ComputeDag>(dag);
     return write_with("strassen", schedule::State(given, target), {}, {})->numbers.at("along");

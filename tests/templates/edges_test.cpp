@@ -91,7 +91,7 @@ TEST_P(EdgesTest, AreStoredAsAsked) {
       if (kSanitized && std::string_view(name) != "x86-64-v4") continue;
       SCOPED_TRACE(storing.name + " " + name);
       auto target = std::make_shared<target::Target>(target::parse_target(name));
-      target->cores = 2;
+      target->cpu().cores = 2;
       const schedule::State initial(dag, target);
       const Choice choice = choose(initial, request);
       for (const auto& [tensor, l] : request.fixed) {

@@ -24,7 +24,7 @@ TEST_P(TemplateTest, FitsAndIsRight) {
     for (const int cores : {1, 2, 7}) {
       if (kSanitized && cores != 2) continue;
       auto target = std::make_shared<target::Target>(target::parse_target(name));
-      target->cores = cores;
+      target->cpu().cores = cores;
       const schedule::State initial(dag, target);
       const Choice choice = choose(initial);
       if (std::string(name) == "x86-64-v4" && !GetParam().family.empty()) {

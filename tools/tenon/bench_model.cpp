@@ -28,8 +28,8 @@ struct BenchRow {
 class CacheFlush {
  public:
   CacheFlush()
-      : memory_(
-            static_cast<size_t>(2 * std::max<int64_t>(target::host_target().l3_bytes, 32 << 20))) {}
+      : memory_(static_cast<size_t>(
+            2 * std::max<int64_t>(target::host_target().cpu().l3_bytes, 32 << 20))) {}
   void operator()() {
     for (size_t i = 0; i < memory_.size(); i += 64) {
       memory_[i] = static_cast<char>(memory_[i] + 1);

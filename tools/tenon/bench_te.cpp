@@ -53,7 +53,7 @@ void check_result(const Program& program, const LoadedKernel& kernel,
 
 Measured measure_program(const Program& program, const TeBenchOptions& options) {
   Measured m;
-  m.threads = options.threads > 0 ? options.threads : program.state.target().cores;
+  m.threads = options.threads > 0 ? options.threads : program.state.target().cpu().cores;
   m.flops = te::flops(program.state.dag());
   check_memory(program.state.dag());
   const Runtime runtime(m.threads);

@@ -73,7 +73,7 @@ double Ceilings::least_s(double flops, double bytes) const {
 }
 
 Ceilings measure_ceilings(int threads) {
-  const target::Target host = target::host_target();
+  const target::Cpu host = target::host_target().cpu();
   const int64_t l3 = host.l3_bytes > 0 ? host.l3_bytes : 8 * host.l2_bytes;
   const int64_t sizes[] = {threads * host.l2_bytes / 2, l3 / 2, 4 * l3};
   const tenon_runtime* runtime = tenon_runtime_create(threads);

@@ -78,7 +78,7 @@ int64_t registers_of(const State& s, const Stage& stage, const StageSummary& sum
     lanes = loop.how == "vectorised" ? loop.extent : lanes;
   }
   const int64_t bytes = lanes * stage.buffer.dtype().bytes();
-  const int64_t per_vector = std::max<int64_t>(1, bytes / s.target().vector_bytes);
+  const int64_t per_vector = std::max<int64_t>(1, bytes / s.target().cpu().vector_bytes);
   return computed_elements(bounds) / lanes * per_vector;
 }
 

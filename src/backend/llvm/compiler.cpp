@@ -28,8 +28,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.MCOptions.AsmVerbose = true;  // assembly text names its spills
   std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(t.triple, t.cpu, t.features, options, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Default));
+      target->createTargetMachine(t.triple, t.cpu().processor, t.cpu().features, options,
+                                  llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   TENON_CHECK(machine != nullptr) << "no code generator for " << t.triple;
   return machine;
 }
@@ -40,8 +40,8 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   const llvm::MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
   const auto has = [&](const char* feature) { return info.checkFeatures(feature); };
   Cpu cpu;
-  cpu.vector_bytes = t.vector_bytes;
-  cpu.l3_bytes = t.l3_bytes;
+  cpu.vector_bytes = t.cpu().vector_bytes;
+  cpu.l3_bytes = t.cpu().l3_bytes;
   cpu.x86 = t.arch == target::Arch::kX86_64;
   if (!cpu.x86) {
     cpu.fma = cpu.half_convert = cpu.round = true;

@@ -157,7 +157,7 @@ std::vector<int64_t> lane_choices(int64_t extent, int64_t lanes) {
 std::vector<int64_t> choices_of(const Tile& t, const target::Target& target) {
   const bool positions = t.kind == TileKind::kSpatial || t.kind == TileKind::kRow;
   std::vector<int64_t> out =
-      positions ? position_choices(t.extent) : lane_choices(t.extent, target.lanes(t.bytes));
+      positions ? position_choices(t.extent) : lane_choices(t.extent, target.cpu().lanes(t.bytes));
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
@@ -299,10 +299,11 @@ class LayoutSpaceMaker {
       return std::log2(static_cast<double>(std::max<int64_t>(n, 1)));
     };
     s_.context_ = roles.context;
-    s_.context_.push_back(static_cast<double>(target_.vector_bytes) / 64);
-    for (const int64_t bytes : {target_.l1d_bytes, target_.l2_bytes, target_.l3_bytes})
+    s_.context_.push_back(static_cast<double>(target_.cpu().vector_bytes) / 64);
+    for (const int64_t bytes :
+         {target_.cpu().l1d_bytes, target_.cpu().l2_bytes, target_.cpu().l3_bytes})
       s_.context_.push_back(log(bytes) / 16);
-    s_.context_.push_back(log(target_.cores) / 4);
+    s_.context_.push_back(log(target_.cpu().cores) / 4);
   }
 
   // ---- seeds --------------------------------------------------------------------------------------
@@ -332,10 +333,10 @@ class LayoutSpaceMaker {
 
   int64_t lanes_of(const std::string& name) const {
     for (const te::Input& in : dag_.inputs) {
-      if (in.tensor.name() == name) return target_.lanes(in.tensor.dtype().bytes());
+      if (in.tensor.name() == name) return target_.cpu().lanes(in.tensor.dtype().bytes());
     }
     for (const te::Tensor& t : dag_.outputs) {
-      if (t.name() == name) return target_.lanes(t.dtype().bytes());
+      if (t.name() == name) return target_.cpu().lanes(t.dtype().bytes());
     }
     return 1;
   }

@@ -94,7 +94,7 @@ class Annotator {
   // ---- structure --------------------------------------------------------------------------------
 
   void ask_registers(const TiledStage& t) {
-    if (!fits_registers(sketch_, t, b_.target(), tiles_.factors)) return;
+    if (!fits_registers(sketch_, t, b_.target().cpu(), tiles_.factors)) return;
     const auto weights = [](const Domain&) {
       return std::vector<double>{1 - kRegisterChance, kRegisterChance};
     };
@@ -278,7 +278,7 @@ class Annotator {
     int64_t chunks = 1;
     for (size_t i = 0; i < outer.size(); ++i) {
       chunks *= b_.extent(outer[i]);
-      if (chunks > kChunksPerCore * b_.target().cores) return static_cast<int64_t>(i) + 1;
+      if (chunks > kChunksPerCore * b_.target().cpu().cores) return static_cast<int64_t>(i) + 1;
     }
     return chunks > 1 ? static_cast<int64_t>(outer.size()) : 0;
   }

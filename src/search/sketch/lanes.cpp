@@ -105,7 +105,7 @@ void vectorize_innermost(Builder& b, StageId id, const std::vector<int64_t>& ext
   LoopId l = lane_loop(b.state(), id, extents);
   if (l < 0) return;
   const int64_t extent = extents[static_cast<size_t>(l)];
-  const int64_t width = b.target().lanes(b.state().stage(id).buffer.dtype().bytes());
+  const int64_t width = b.target().cpu().lanes(b.state().stage(id).buffer.dtype().bytes());
   const auto alike = [](const Domain& d) { return std::vector<double>(d.size(), 1); };
   const space::Value lanes =
       b.ask({space::HoleKind::kLanes, id, 0}, "lanes", lane_counts(width, extent), width, alike);

@@ -141,7 +141,8 @@ std::vector<Next> unroll_constants(const Sketch& s, StageId id) {
 Applies needs_factor(const Sketch& s, StageId id) {
   if (!is_computed(s, id) || is_cache(s, id)) return Applies::kNo;
   const Stage& st = s.state.stage(id);
-  const bool needs = st.op->is_reduction() && te::needs_rfactor(*st.op, s.state.target().cores);
+  const bool needs =
+      st.op->is_reduction() && te::needs_rfactor(*st.op, s.state.target().cpu().cores);
   return needs ? Applies::kYes : Applies::kNo;
 }
 

@@ -28,7 +28,7 @@ int64_t element_bytes(const Sketch& s, const TiledStage& t) {
   return s.state.stage(t.stage).buffer.dtype().bytes();
 }
 
-int64_t registers_of(int64_t lanes, int64_t bytes, const target::Target& target) {
+int64_t registers_of(int64_t lanes, int64_t bytes, const target::Cpu& target) {
   return (lanes * bytes + target.vector_bytes - 1) / target.vector_bytes;
 }
 
@@ -125,10 +125,10 @@ class TileChooser {
     const size_t last = lane_axis(t);
     if (t.host < 0 || last == kNone || t.host_splits[last] == kNone) return;
     const int64_t bytes = element_bytes(s_, t);
-    const int64_t width = b_.target().lanes(bytes);
+    const int64_t width = b_.target().cpu().lanes(bytes);
     const int64_t lanes = ask_lanes(t.host_splits[last], width);
-    const int64_t each = registers_of(lanes, bytes, b_.target());
-    int64_t room = std::max<int64_t>(1, (b_.target().vector_registers - each - 1) / each);
+    const int64_t each = registers_of(lanes, bytes, b_.target().cpu());
+    int64_t room = std::max<int64_t>(1, (b_.target().cpu().vector_registers - each - 1) / each);
     const double share = lanes % width == 0 ? kStillShare : 1 - kRegisterShare;
     for (size_t d = 0; d < t.splits.size(); ++d) {
       if (d == last || t.host_splits[d] == kNone) continue;
@@ -226,7 +226,7 @@ int64_t vector_factor(const Sketch& s, const TiledStage& t, const std::vector<Fa
                     : std::min(factors[t.splits[d]].back(), open_extent(s, t.splits[d], factors));
 }
 
-bool fits_registers(const Sketch& s, const TiledStage& t, const target::Target& target,
+bool fits_registers(const Sketch& s, const TiledStage& t, const target::Cpu& target,
                     const std::vector<Factors>& factors) {
   if (t.host < 0 || t.cache_step == kNone) return false;
   int64_t elements = 1;

@@ -27,7 +27,7 @@ Tiles ask_tiles(space::Builder& b, const Sketch& s, const FactorDomains& domains
 int64_t open_extent(const Sketch& s, size_t open, const std::vector<Factors>& factors);
 // Lanes of the innermost loop of the stage.
 int64_t vector_factor(const Sketch& s, const TiledStage& t, const std::vector<Factors>& factors);
-bool fits_registers(const Sketch& s, const TiledStage& t, const target::Target& target,
+bool fits_registers(const Sketch& s, const TiledStage& t, const target::Cpu& target,
                     const std::vector<Factors>& factors);
 
 }  // namespace tenon::search

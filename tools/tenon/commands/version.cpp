@@ -12,8 +12,9 @@ std::string version_text(const target::Target& host) {
   return fmt::format(
       "tenon {}\nLLVM {}\nhost: {}, {}, {} cores, {}-byte vectors, L1d {} KiB, L2 {} KiB, L3 {} "
       "KiB\n",
-      TENON_VERSION, TENON_LLVM_VERSION, host.cpu, host.machine, host.cores, host.vector_bytes,
-      host.l1d_bytes / 1024, host.l2_bytes / 1024, host.l3_bytes / 1024);
+      TENON_VERSION, TENON_LLVM_VERSION, host.cpu().processor, host.machine, host.cpu().cores,
+      host.cpu().vector_bytes, host.cpu().l1d_bytes / 1024, host.cpu().l2_bytes / 1024,
+      host.cpu().l3_bytes / 1024);
 }
 
 Json version_json(const target::Target& host) {
@@ -21,13 +22,13 @@ Json version_json(const target::Target& host) {
           {"version", TENON_VERSION},
           {"llvm", TENON_LLVM_VERSION},
           {"host",
-           {{"cpu", host.cpu},
+           {{"cpu", host.cpu().processor},
             {"machine", host.machine},
-            {"cores", host.cores},
-            {"vector_bytes", host.vector_bytes},
-            {"l1d_bytes", host.l1d_bytes},
-            {"l2_bytes", host.l2_bytes},
-            {"l3_bytes", host.l3_bytes},
+            {"cores", host.cpu().cores},
+            {"vector_bytes", host.cpu().vector_bytes},
+            {"l1d_bytes", host.cpu().l1d_bytes},
+            {"l2_bytes", host.cpu().l2_bytes},
+            {"l3_bytes", host.cpu().l3_bytes},
             {"fingerprint", host.fingerprint()}}}};
 }
 
