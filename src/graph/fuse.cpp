@@ -19,13 +19,10 @@
 namespace tenon::graph {
 namespace {
 
-constexpr int64_t kLeastRows = 8;            // of what is not stored
-constexpr int64_t kMostWeights = 512 << 10;  // bytes: read again for each block of rows
-constexpr int64_t kMostRow = 64 << 10;       // bytes
-constexpr size_t kMostOps = 24;              // of a group: inlined chains are written out in full
-constexpr double kMostWritten = 8000;        // expressions of a stage with all maps inlined
-constexpr int64_t kMostTaps = 25;  // of a depthwise convolution in a pair: they are unrolled
-constexpr int64_t kChannels = 8;   // in whole blocks of so many
+constexpr int64_t kLeastRows = 8;      // of what is not stored
+constexpr size_t kMostOps = 24;        // of a group: inlined chains are written out in full
+constexpr double kMostWritten = 8000;  // expressions of a stage with all maps inlined
+constexpr int64_t kMostTaps = 25;      // of a depthwise convolution in a pair: they are unrolled
 
 constexpr const char* kAll = "*";
 
@@ -60,9 +57,10 @@ bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
 
 class Fuser {
  public:
-  Fuser(const Graph& g, const std::set<std::string>& pairs)
+  Fuser(const Graph& g, const std::set<std::string>& pairs, const target::Limits& limits)
       : g_(g),
         asked_(pairs),
+        limits_(limits),
         producers_(g.producers()),
         readers_(g.readers()),
         is_output_(g.output_flags()),
@@ -217,12 +215,13 @@ class Fuser {
   }
 
   // Larger weights are shared out by columns, and every core would need all rows. A row must stay in a near cache.
-  static bool is_row_operand(const te::ComputeDag& dag) {
+  bool is_row_operand(const te::ComputeDag& dag) const {
     const auto found = te::find_row_operand(dag);
     if (!found) return false;
     const int64_t bytes = found->w.dtype().bytes();
     const int64_t length = found->rows.back()->axes.back().extent;
-    return bytes * found->w.get()->elements() <= kMostWeights && bytes * length <= kMostRow &&
+    return bytes * found->w.get()->elements() <= limits_.fused_weights_bytes &&
+           bytes * length <= limits_.fused_row_bytes &&
            found->rows.back()->output.get()->elements() >= kLeastRows * length;
   }
 
@@ -292,7 +291,8 @@ class Fuser {
     const Shape& x = g_.value(conv.inputs[0]).shape;
     const Shape& w = g_.value(conv.inputs[1]).shape;
     return g_.value(conv.inputs[1]).constant() && std::get<Conv>(conv.op).params.groups == x[1] &&
-           w[0] == x[1] && w[1] == 1 && w[2] * w[3] <= kMostTaps && x[1] % kChannels == 0;
+           w[0] == x[1] && w[1] == 1 && w[2] * w[3] <= kMostTaps &&
+           x[1] % limits_.channel_block == 0;
   }
 
   bool is_pointwise(const Node& conv) const {
@@ -301,8 +301,9 @@ class Fuser {
     const auto all = [](const std::vector<int64_t>& v, int64_t of) {
       return std::all_of(v.begin(), v.end(), [of](int64_t e) { return e == of; });
     };
-    return g_.value(conv.inputs[1]).constant() && w[0] % kChannels == 0 && w[2] == 1 && w[3] == 1 &&
-           p.groups == 1 && all(p.stride, 1) && all(p.pad_before, 0) && all(p.pad_after, 0);
+    return g_.value(conv.inputs[1]).constant() && w[0] % limits_.channel_block == 0 && w[2] == 1 &&
+           w[3] == 1 && p.groups == 1 && all(p.stride, 1) && all(p.pad_before, 0) &&
+           all(p.pad_after, 0);
   }
 
   // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.
@@ -428,6 +429,7 @@ class Fuser {
 
   const Graph& g_;
   const std::set<std::string>& asked_;  // pairs
+  const target::Limits& limits_;
   std::vector<NodeId> producers_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<bool> is_output_;
@@ -438,8 +440,9 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Group> fuse(const Graph& g, const std::set<std::string>& pairs) {
-  return Fuser(g, pairs).run();
+std::vector<Group> fuse(const Graph& g, const std::set<std::string>& pairs,
+                        const target::Limits& limits) {
+  return Fuser(g, pairs, limits).run();
 }
 
 std::vector<Group> one_per_node(const Graph& g) {

@@ -10,6 +10,7 @@
 
 #include "graph/classify.h"
 #include "graph/graph.h"
+#include "target/target.h"
 
 namespace tenon::graph {
 
@@ -22,8 +23,10 @@ struct Group {
   std::string joined = {};  // of a pair: the name of the depthwise convolution that it took in
 };
 
-// In an order in which they can run. Reshapes are left out: they are views. `pairs`: PartitionOptions::pairs.
-std::vector<Group> fuse(const Graph& g, const std::set<std::string>& pairs = {});
+// In an order in which they can run. Reshapes are left out: they are views. For `pairs` and `limits` see
+// PartitionOptions.
+std::vector<Group> fuse(const Graph& g, const std::set<std::string>& pairs = {},
+                        const target::Limits& limits = {});
 std::vector<Group> one_per_node(const Graph& g);
 
 }  // namespace tenon::graph

@@ -65,7 +65,8 @@ Partition partition(const Graph& g, const PartitionOptions& options) {
   Partition p;
   p.view_of = g.views();
   std::unordered_map<std::string, int32_t> known;
-  for (const Group& group : options.fuse ? fuse(g, options.pairs) : one_per_node(g)) {
+  for (const Group& group :
+       options.fuse ? fuse(g, options.pairs, options.limits) : one_per_node(g)) {
     GroupDag made = defined(g, group);
     const te::ComputeDag dag = without_moves(std::move(made.dag), group.kind);
     const std::string key = key_of(dag);

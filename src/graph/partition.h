@@ -13,6 +13,7 @@
 
 #include "graph/classify.h"
 #include "graph/graph.h"
+#include "target/target.h"
 
 namespace tenon::graph {
 
@@ -45,6 +46,7 @@ struct PartitionOptions {
   // Names of calls, pointwise convolutions, that become one task with the depthwise one in front of them; "*": all that
   // can. A name of none that can is a UserError.
   std::set<std::string> pairs = {};
+  target::Limits limits = {};  // of the machine that it is cut for
 };
 
 std::string key_of(const te::ComputeDag& dag);  // Computation::key

@@ -28,10 +28,6 @@ std::vector<Mark> final_marks(const State& s, const Stage& st, const StageBounds
 
 namespace {
 
-constexpr int64_t kMaxLocalBytes = 1 << 20;
-constexpr int64_t kMaxCopies = 4096;
-constexpr int64_t kMaxLanes = 64;
-
 bool is_register_mark(Mark m) { return m == Mark::kUnroll || m == Mark::kVectorize; }
 
 class ProgramChecker {
@@ -59,6 +55,7 @@ class ProgramChecker {
   }
 
  private:
+  const target::Limits& limits() const { return s_.target().limits; }
   const StageBounds& bounds(StageId id) const { return b_.stages[static_cast<size_t>(id)]; }
   Mark mark(StageId id, LoopId l) const {
     return marks_[static_cast<size_t>(id)][static_cast<size_t>(l)];
@@ -89,24 +86,24 @@ class ProgramChecker {
     for (const LoopOf& l : loops_around(st)) {
       if (mark(l.stage, l.loop) != Mark::kUnroll) continue;
       copies *= extent(l.stage, l.loop);
-      if (copies <= kMaxCopies) continue;
+      if (copies <= limits().unrolled_program) continue;
       return Illegal{.code = IllegalCode::kUnrollTooLarge,
                      .stage = l.stage,
                      .loop = l.loop,
                      .value = copies,
-                     .limit = kMaxCopies};
+                     .limit = limits().unrolled_program};
     }
     return {};
   }
 
   Result<void> check_lanes(const Stage& st) const {
     for (const LoopId l : st.leaves) {
-      if (mark(st.id, l) == Mark::kVectorize && extent(st.id, l) > kMaxLanes) {
+      if (mark(st.id, l) == Mark::kVectorize && extent(st.id, l) > limits().lanes) {
         return Illegal{.code = IllegalCode::kBadLanes,
                        .stage = st.id,
                        .loop = l,
                        .value = extent(st.id, l),
-                       .limit = kMaxLanes};
+                       .limit = limits().lanes};
       }
     }
     return {};
@@ -120,11 +117,11 @@ class ProgramChecker {
 
   Result<void> check_size(const Stage& st) const {
     const int64_t bytes = elements(st) * st.buffer.dtype().bytes();
-    if (bytes <= kMaxLocalBytes) return {};
+    if (bytes <= limits().local_bytes) return {};
     return Illegal{.code = IllegalCode::kLocalTooLarge,
                    .stage = st.id,
                    .value = bytes,
-                   .limit = kMaxLocalBytes};
+                   .limit = limits().local_bytes};
   }
 
   Result<void> check_registers(const Stage& st) const {

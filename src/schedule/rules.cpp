@@ -33,15 +33,15 @@ Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop) {
 
 Result<void> check_lanes(const State& s, StageRef stage, LoopRef loop) {
   TENON_TRY(check_free_leaf(s, stage, loop));
-  constexpr int64_t kMaxLanes = 64;
+  const int64_t most = s.target().limits.lanes;
   const int64_t extent = s[stage].loop(loop.id).extent;
   // Of an attached stage the extent is known once the program is complete; check_program looks then.
-  if (extent < 2 || (extent > kMaxLanes && s[stage].place != Place::kAt)) {
+  if (extent < 2 || (extent > most && s[stage].place != Place::kAt)) {
     return Illegal{.code = IllegalCode::kBadLanes,
                    .stage = stage.id,
                    .loop = loop.id,
                    .value = extent,
-                   .limit = kMaxLanes};
+                   .limit = most};
   }
   return {};
 }

@@ -29,6 +29,16 @@ struct Cpu {
   int64_t l2_bytes = 512 << 10;
   int64_t l3_bytes = 0;  // 0: none known
   int64_t line_bytes = 64;
+  // Addresses a multiple of this apart fall into one set of the first-level cache.
+  int64_t alias_bytes = 4096;
+  int64_t row_bytes = 256 << 10;     // of a row that one core reads again and again
+  int64_t image_bytes = 64 << 10;    // of an image that one core copies and reads at once
+  double flops_per_byte = 3.5;       // of one core, while one byte arrives from memory
+  double bandwidth_per_core = 0.36;  // what each further core adds to that of the first
+  // Less work than this is not worth another core; more pieces than this are not worth their number.
+  int64_t parallel_iterations = 4096;
+  int64_t parallel_vectors = 256;
+  int64_t pieces_per_core = 16;
 
   int lanes(int64_t element_bytes) const { return static_cast<int>(vector_bytes / element_bytes); }
 };
@@ -47,12 +57,27 @@ struct Gpu {
   int64_t line_bytes = 128;
 };
 
+// How much a program may ask for, and up to where fusing pays. A program beyond them is refused before it is compiled.
+struct Limits {
+  int64_t lanes = 64;               // of a vector, which may take several registers
+  int64_t unrolled_loops = 512;     // copies of a body by one stage's own loops
+  int64_t unrolled_program = 4096;  // by all loops around it
+  int64_t local_bytes = 1 << 20;    // of a stage that is stored inside of another's loops
+  int64_t fused_weights_bytes = 512
+                                << 10;  // of a product by blocks of rows, which reads them for each
+  int64_t fused_row_bytes = 64 << 10;   // of such a row
+  int64_t channel_block = 8;            // channels of a pair come in whole blocks of so many
+};
+
 struct Target {
   std::string name;  // row of targets.cpp or "host"
   Arch arch = Arch::kX86_64;
   std::string triple;   // "x86_64-unknown-linux-gnu"
   std::string machine;  // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
+  std::string backend;  // the row of backend/backends.cpp that makes its code
+  std::string device;   // the row of measure/run/devices.cpp that runs it
   std::variant<Cpu, Gpu> part;
+  Limits limits = {};
 
   // Asking for the part that a target does not have is a bug.
   bool is_cpu() const { return std::holds_alternative<Cpu>(part); }

@@ -52,6 +52,8 @@ Target make_target(const Row& row) {
           .arch = row.arch,
           .triple = row.triple,
           .machine = "",
+          .backend = "llvm-cpu",
+          .device = "cpu",
           .part = std::move(cpu)};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target as lines: name, architecture, triple, machine, kind of part, strings of the part, then its numbers.
+// A target as lines: name, architecture, triple, machine, backend, device, kind of part, strings of the part, then its numbers and the limits.
 #include <fmt/format.h>
 
+#include <limits>
 #include <sstream>
 
 #include "support/check.h"
@@ -45,6 +46,14 @@ void each_number(C& c, F&& f) requires(std::is_same_v<std::remove_const_t<C>, Cp
   f(c.l2_bytes);
   f(c.l3_bytes);
   f(c.line_bytes);
+  f(c.alias_bytes);
+  f(c.row_bytes);
+  f(c.image_bytes);
+  f(c.flops_per_byte);
+  f(c.bandwidth_per_core);
+  f(c.parallel_iterations);
+  f(c.parallel_vectors);
+  f(c.pieces_per_core);
 }
 template <typename G, typename F>
 void each_number(G& g, F&& f) requires(std::is_same_v<std::remove_const_t<G>, Gpu>) {
@@ -60,6 +69,17 @@ void each_number(G& g, F&& f) requires(std::is_same_v<std::remove_const_t<G>, Gp
   f(g.line_bytes);
 }
 
+template <typename L, typename F>
+void each_limit(L& l, F&& f) {
+  f(l.lanes);
+  f(l.unrolled_loops);
+  f(l.unrolled_program);
+  f(l.local_bytes);
+  f(l.fused_weights_bytes);
+  f(l.fused_row_bytes);
+  f(l.channel_block);
+}
+
 template <typename Part>
 Part read_part(std::istringstream& in) {
   Part part;
@@ -72,18 +92,20 @@ Part read_part(std::istringstream& in) {
 
 std::string to_text(const Target& t) {
   std::ostringstream out;
+  out.precision(std::numeric_limits<double>::max_digits10);
   const char* arch = "";
   for (const ArchName& row : kArchNames) {
     if (row.arch == t.arch) arch = row.name;
   }
-  out << fmt::format("{}\n{}\n{}\n{}\n{}\n", t.name, arch, t.triple, t.machine,
-                     t.is_cpu() ? "cpu" : "gpu");
+  out << fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n", t.name, arch, t.triple, t.machine, t.backend,
+                     t.device, t.is_cpu() ? "cpu" : "gpu");
   std::visit(
       [&](const auto& part) {
         each_text(part, [&](const std::string& field) { out << field << "\n"; });
         each_number(part, [&](auto field) { out << field << " "; });
       },
       t.part);
+  each_limit(t.limits, [&](int64_t field) { out << field << " "; });
   return out.str();
 }
 
@@ -91,7 +113,7 @@ Target target_from_text(const std::string& text) {
   std::istringstream in(text);
   Target t;
   std::string arch, kind;
-  for (std::string* field : {&t.name, &arch, &t.triple, &t.machine, &kind})
+  for (std::string* field : {&t.name, &arch, &t.triple, &t.machine, &t.backend, &t.device, &kind})
     std::getline(in, *field);
   t.arch = parse_arch(arch);
   if (kind == "cpu") {
@@ -101,6 +123,7 @@ Target target_from_text(const std::string& text) {
   } else {
     throw UserError(fmt::format("there is no kind of machine '{}'", kind));
   }
+  each_limit(t.limits, [&](int64_t& field) { in >> field; });
   if (!in) throw UserError(fmt::format("not a target: {}", text));
   return t;
 }

@@ -22,11 +22,10 @@ bool is_asked_for(const Request& request, schedule::Algorithm a) {
 
 }  // namespace
 
-double overlapped(double flops, double bytes, int cores) {
-  constexpr double kFlopsPerByte = 3.5;  // of one core, while one byte arrives
-  constexpr double kMoreCores = 0.36;    // what each further core adds to the bandwidth
-  const double compute = flops / cores;
-  const double memory = bytes * kFlopsPerByte / (1 + kMoreCores * std::min(cores - 1, 7));
+double overlapped(double flops, double bytes, const target::Cpu& t) {
+  const double compute = flops / t.cores;
+  const double memory =
+      bytes * t.flops_per_byte / (1 + t.bandwidth_per_core * std::min(t.cores - 1, 7));
   return std::max(compute, memory) + 0.3 * std::min(compute, memory);
 }
 

@@ -13,7 +13,7 @@ namespace tenon::templates {
 
 // Time in flops of one core. `bytes` are weights, which come from memory that all cores share;
 // loading hides behind computing in part.
-double overlapped(double flops, double bytes, int cores);
+double overlapped(double flops, double bytes, const target::Cpu& t);
 
 // Nothing: the direct algorithm. `cost_of` is time as above, nothing for an algorithm that the
 // template does not know; one that is not asked for must take less than `worth_it` of the time

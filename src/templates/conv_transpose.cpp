@@ -73,8 +73,7 @@ struct Form {
   int64_t v = 1;
 };
 
-std::optional<Form> choose_form(const Transposed& m, const Request& request,
-                                const target::Cpu& t) {
+std::optional<Form> choose_form(const Transposed& m, const Request& request, const target::Cpu& t) {
   const te::ComputeOp& op = *m.chain.anchor;
   const int64_t bytes = op.output.dtype().bytes(), lanes = t.lanes(bytes);
   const int64_t channels = op.axes[1].extent;

@@ -15,8 +15,6 @@ using space::StageRef;
 
 namespace {
 
-constexpr int64_t kMinWork = 256;  // vectors
-
 // The axis along which an operand is contiguous while the last one strides through it: square tiles
 // keep both in cache.
 std::optional<size_t> transposed_axis(const te::ComputeOp& op,
@@ -178,9 +176,10 @@ void turn_tiles(Builder& b, const Nest& n, const Across& across, int64_t v) {
 
 // A long single loop is dealt out in blocks that one core walks through on its own.
 void cut_blocks(Builder& b, Loop loop, int64_t v, int64_t work) {
-  const auto [blocks, vectors, lanes] = b.split<3>(loop, {kMinWork, v});
+  const int64_t block = b.target().cpu().parallel_vectors;
+  const auto [blocks, vectors, lanes] = b.split<3>(loop, {block, v});
   b.vectorize(lanes);
-  deal_out(b, {blocks}, work, {arith::ceil_div(work, kMinWork)});
+  deal_out(b, {blocks}, work, {arith::ceil_div(work, block)});
 }
 
 // Tiles of v steps of loop `at` and vectors of `inner`, everything else outside.
@@ -220,7 +219,7 @@ void cut_last(Builder& b, const Nest& n, std::vector<Loop> loops, int64_t v, int
 void deal_out(Builder& b, const std::vector<Loop>& loops, int64_t work,
               const std::vector<int64_t>& extents) {
   const int cores = b.target().cpu().cores;
-  if (cores < 2 || work < kMinWork) return;
+  if (cores < 2 || work < b.target().cpu().parallel_vectors) return;
   std::vector<Loop> taken;
   int64_t pieces = 1;
   for (size_t i = 0; i < loops.size() && balance(pieces, cores) < 0.9; ++i) {
@@ -254,7 +253,8 @@ void loop_over_storage(Builder& b, StageRef stage, int64_t most) {
   const std::vector<Loop> others(n.loops.begin(), n.loops.end() - 1);
   const int64_t work = arith::ceil_div(extent, v) * product_of(b, others);
   if (v < 2) return deal_out(b, others, work);
-  if (others.empty() && extent >= 16 * kMinWork) return cut_blocks(b, n.loops.back(), v, work);
+  if (others.empty() && extent >= 16 * b.target().cpu().parallel_vectors)
+    return cut_blocks(b, n.loops.back(), v, work);
   cut_last(b, n, others, v, work);
 }
 

@@ -85,8 +85,8 @@ class Writer {
     v_ = std::min(choose_lanes(columns, op_.output.dtype().bytes(), t_),
                   std::max<int64_t>(columns, 2));
     const int64_t kvecs = arith::ceil_div(columns, v_);
-    // Rows a multiple of 4 KiB apart fall into one set of the first-level cache.
-    const int64_t limit = m_.row_stride_bytes % 4096 == 0 ? 8 : 0;
+    // Rows that fall into one set of the first-level cache drive each other out.
+    const int64_t limit = m_.row_stride_bytes % t_.alias_bytes == 0 ? 8 : 0;
     RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
     if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
     const int64_t most = std::max(r.kb, std::min<int64_t>(kvecs, kMostVectors));
@@ -229,7 +229,7 @@ class Writer {
 }  // namespace
 
 std::optional<Written> write_matmul(Builder& b, const Request& request) {
-  const auto m = find_matmul(b.dag());
+  const auto m = find_matmul(b.dag(), b.target().cpu());
   if (!m || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
   Writer(*m, b, request, false).run();
   return Written{};
@@ -237,7 +237,7 @@ std::optional<Written> write_matmul(Builder& b, const Request& request) {
 
 std::optional<Written> write_matmul_bfloat16(Builder& b, const Request& request) {
   if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
-  const auto m = find_matmul(b.dag());
+  const auto m = find_matmul(b.dag(), b.target().cpu());
   if (!m || !has_pairs(*m) || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
   Writer(*m, b, request, true).run();
   return Written{};

@@ -27,9 +27,9 @@ void find_row_axis(const te::ComputeOp& op, Matmul& m) {
 
 }  // namespace
 
-std::optional<Matmul> find_matmul(const te::ComputeDag& dag) {
+std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& t) {
   Matmul m;
-  if (const auto operand = te::find_row_operand(dag)) m.rows = rows_before(*operand);
+  if (const auto operand = te::find_row_operand(dag)) m.rows = rows_before(*operand, t);
   auto chain = m.rows ? find_chain(dag, m.rows->ops) : find_chain(dag);
   if (!chain) return std::nullopt;
   m.chain = *chain;

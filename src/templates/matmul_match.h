@@ -25,7 +25,7 @@ struct Matmul {
 };
 
 // axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
-std::optional<Matmul> find_matmul(const te::ComputeDag& dag);
+std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& t);
 
 // Constant weights, and pairs along k that lie side by side in the first operand.
 bool has_pairs(const Matmul& m);

@@ -19,8 +19,7 @@ namespace {
 using space::Loop;
 using space::StageRef;
 
-constexpr int64_t kMaxImageBytes = 64 << 10;  // of one padded channel that is copied at once
-constexpr int64_t kMaxUnrolled = 7;           // taps in a row of the window
+constexpr int64_t kMaxUnrolled = 7;  // taps in a row of the window
 
 struct Pool {
   Chain chain;
@@ -179,7 +178,7 @@ class Writer {
     const te::ComputeOp& op = *m_.padding->op;
     int64_t bytes = op.output.dtype().bytes();
     for (size_t d = 2; d < op.axes.size(); ++d) bytes *= op.axes[d].extent;
-    const bool whole = bytes <= kMaxImageBytes || outer.size() < 4;
+    const bool whole = bytes <= b_.target().cpu().image_bytes || outer.size() < 4;
     const StageRef pad = b_.stage(op.name());
     b_.compute_at(pad, whole ? outer[1] : outer[outer.size() - 2]);
     b_.vectorize(b_.split<2>(last_axis(b_, pad), {f_.v})[1]);

@@ -35,7 +35,11 @@ std::vector<Loop> axes_from(const space::Builder& b, StageRef stage, size_t firs
 }  // namespace
 
 RowsWriter::RowsWriter(space::Builder& b, const Rows& rows)
-    : b_(b), rows_(rows), t_(b.target().cpu()), last_(*rows.last), out_(b.stage(rows.last->name())) {}
+    : b_(b),
+      rows_(rows),
+      t_(b.target().cpu()),
+      last_(*rows.last),
+      out_(b.stage(rows.last->name())) {}
 
 void RowsWriter::inline_cheap() {
   for (const te::OpRef& op : rows_.ops) {
@@ -238,7 +242,7 @@ void RowsWriter::row_loop() {
 
 std::optional<Written> write_rows(space::Builder& b, const Request& request) {
   const te::ComputeDag& dag = b.dag();
-  const auto r = find_rows(dag, request);
+  const auto r = find_rows(dag, request, b.target().cpu());
   if (!r || !may_be_plain(request, dag.outputs[0])) return std::nullopt;
   int64_t rows = 1;
   for (const size_t d : r->outer) rows *= r->last->axes[d].extent;

@@ -26,9 +26,10 @@ struct Rows {
 
 // A dag that is nothing else. Nothing if it is not, or if a row is too long to stay in the first
 // caches.
-std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request);
+std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request,
+                              const target::Cpu& t);
 // The rows in front of a product. Nothing if a row is too long to stay in the first caches.
-std::optional<Rows> rows_before(const te::RowOperand& operand);
+std::optional<Rows> rows_before(const te::RowOperand& operand, const target::Cpu& t);
 
 // Writes the steps in parts, since others stand between them.
 class RowsWriter {

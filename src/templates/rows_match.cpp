@@ -10,8 +10,6 @@ namespace tenon::templates {
 
 namespace {
 
-constexpr int64_t kMaxRowBytes = 256 << 10;
-
 // Dimension d of every op is that of the last one, and what ops read of each other is read there in
 // place.
 bool passes_through(const te::ComputeDag& dag, const te::ComputeOp& last, size_t d) {
@@ -80,18 +78,19 @@ int64_t Rows::length(const te::ComputeOp& op) const {
   return n;
 }
 
-std::optional<Rows> rows_before(const te::RowOperand& operand) {
+std::optional<Rows> rows_before(const te::RowOperand& operand, const target::Cpu& t) {
   Rows r;
   r.ops = operand.rows;
   r.last = r.ops.back().get();
   for (size_t d = 0; d + 1 < r.last->axes.size(); ++d) r.outer.push_back(d);
   for (const te::OpRef& op : r.ops) {
-    if (r.length(*op) * op->output.dtype().bytes() > kMaxRowBytes) return std::nullopt;
+    if (r.length(*op) * op->output.dtype().bytes() > t.row_bytes) return std::nullopt;
   }
   return r;
 }
 
-std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request) {
+std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request,
+                              const target::Cpu& t) {
   if (dag.outputs.size() != 1) return std::nullopt;
   for (const te::OpRef& op : dag.ops) {
     if (op->is_reduction() && reuses_both(dag, *op)) return std::nullopt;
@@ -111,7 +110,7 @@ std::optional<Rows> find_rows(const te::ComputeDag& dag, const Request& request)
   // Reduced dimensions that were kept with extent 1 belong to the row.
   while (r.outer.size() > 1 && r.last->axes[r.outer.back()].extent == 1) r.outer.pop_back();
   for (const te::OpRef& op : dag.ops) {
-    if (r.length(*op) * op->output.dtype().bytes() > kMaxRowBytes) return std::nullopt;
+    if (r.length(*op) * op->output.dtype().bytes() > t.row_bytes) return std::nullopt;
   }
   // A reduction that is the last op has no row of its own: its operand tells where the row lies.
   const size_t rank = r.last->axes.size();

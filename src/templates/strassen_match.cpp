@@ -18,7 +18,9 @@ constexpr int64_t kRowsInBlock = 64;  // at most
 std::optional<Dense> find_dense(const schedule::State& initial) {
   const te::ComputeDag& dag = initial.dag();
   Dense d;
-  if (const auto operand = te::find_row_operand(dag)) d.rows = rows_before(*operand);
+  if (const auto operand = te::find_row_operand(dag)) {
+    d.rows = rows_before(*operand, initial.target().cpu());
+  }
   auto chain = d.rows ? find_chain(dag, d.rows->ops) : find_chain(dag);
   if (!chain) return std::nullopt;
   d.chain = *chain;
@@ -43,31 +45,30 @@ std::optional<Dense> find_dense(const schedule::State& initial) {
 
 namespace {
 
-double direct_cost(const Dense& d, int cores) {
+double direct_cost(const Dense& d, const target::Cpu& t) {
   const auto weights = static_cast<double>(d.k * d.columns);
   const auto rows = static_cast<double>(d.outer * d.product.rows);
-  return overlapped(2 * rows * weights, 4 * weights, cores);
+  return overlapped(2 * rows * weights, 4 * weights, t);
 }
 
-double strassen_cost(const Dense& d, int cores) {
+double strassen_cost(const Dense& d, const target::Cpu& t) {
   constexpr double kPerElement = 12.0;  // of a sum that is made, of a product that is combined
   const auto k = static_cast<double>(half_of(d.k)),
              columns = static_cast<double>(half_of(d.columns));
   const auto rows = static_cast<double>(d.outer * half_of(d.product.rows));
   return overlapped(2 * kStrassenProducts * rows * k * columns, 4 * kStrassenProducts * k * columns,
-                    cores) +
-         kPerElement * kStrassenProducts * rows * (k + columns) / cores;
+                    t) +
+         kPerElement * kStrassenProducts * rows * (k + columns) / t.cores;
 }
 
 }  // namespace
 
 bool is_worth_it(const Dense& d, const Request& request, const target::Cpu& t) {
-  const int cores = t.cores;
   constexpr double kWorthIt = 0.96;
-  return choose_algorithm(request, direct_share(request, t) * direct_cost(d, cores), kWorthIt,
+  return choose_algorithm(request, direct_share(request, t) * direct_cost(d, t), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
                             if (a != Algorithm::kStrassen) return std::nullopt;
-                            return strassen_cost(d, cores);
+                            return strassen_cost(d, t);
                           })
       .has_value();
 }

@@ -59,17 +59,17 @@ Work work_of(const WinogradConv& c) {
   return w;
 }
 
-double direct_cost(const WinogradConv& c, int cores) {
+double direct_cost(const WinogradConv& c, const target::Cpu& t) {
   const Work w = work_of(c);
   double taps = 1, positions = w.outside;
   for (const int64_t e : w.extents) {
     taps *= schedule::kWinogradTaps;
     positions *= static_cast<double>(e);
   }
-  return overlapped(2 * taps * positions * w.channels * c.taps_used, 4 * taps * w.channels, cores);
+  return overlapped(2 * taps * positions * w.channels * c.taps_used, 4 * taps * w.channels, t);
 }
 
-double winograd_cost(const WinogradConv& c, Algorithm a, int cores) {
+double winograd_cost(const WinogradConv& c, Algorithm a, const target::Cpu& t) {
   constexpr double kRate = 0.9;         // of the products, against the direct kernel's
   constexpr double kPerElement = 12.0;  // transforming one element of a tile
   const Work w = work_of(c);
@@ -81,8 +81,8 @@ double winograd_cost(const WinogradConv& c, Algorithm a, int cores) {
   }
   const te::ComputeOp& op = *c.inner;
   const auto both = static_cast<double>(op.axes[1].extent + op.reduce_axes[0].extent);
-  return overlapped(2 * points * tiles * w.channels / kRate, 4 * points * w.channels, cores) +
-         kPerElement * points * tiles * both / cores;
+  return overlapped(2 * points * tiles * w.channels / kRate, 4 * points * w.channels, t) +
+         kPerElement * points * tiles * both / t.cores;
 }
 
 }  // namespace
@@ -111,13 +111,12 @@ std::optional<WinogradConv> match_winograd(const schedule::State& initial) {
 
 std::optional<Algorithm> choose_winograd(const WinogradConv& c, const Request& request,
                                          const target::Cpu& t) {
-  const int cores = t.cores;
   constexpr double kWorthIt = 0.9;
-  return choose_algorithm(request, direct_share(request, t) * direct_cost(c, cores), kWorthIt,
+  return choose_algorithm(request, direct_share(request, t) * direct_cost(c, t), kWorthIt,
                           [&](Algorithm a) -> std::optional<double> {
                             if (!schedule::is_winograd(a) || schedule::row_of(a).stride != c.stride)
                               return std::nullopt;
-                            return winograd_cost(c, a, cores);
+                            return winograd_cost(c, a, t);
                           });
 }
 

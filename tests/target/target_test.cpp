@@ -119,6 +119,8 @@ Target some_gpu() {
           .arch = Arch::kNvptx64,
           .triple = "nvptx64-nvidia-cuda",
           .machine = "a card",
+          .backend = "none",
+          .device = "none",
           .part = gpu};
 }
 
@@ -133,6 +135,8 @@ TEST(Text, OfAnyTargetIsReadBack) {
   std::vector<Target> all = known_targets();
   all.push_back(host_target());
   all.push_back(some_gpu());
+  all.front().cpu().flops_per_byte = 1.0 / 3;
+  all.front().limits.local_bytes = 77;
   for (const Target& t : all) {
     const Target back = target_from_text(to_text(t));
     EXPECT_EQ(back.name, t.name);

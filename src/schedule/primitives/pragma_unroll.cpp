@@ -7,10 +7,10 @@ namespace tenon::schedule {
 
 Result<void> PragmaUnroll::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
-  constexpr int64_t kMaxLimit = 512;
-  if (limit < 0 || limit > kMaxLimit) {
+  const int64_t most = s.target().limits.unrolled_loops;
+  if (limit < 0 || limit > most) {
     return Illegal{
-        .code = IllegalCode::kBadLimit, .stage = stage.id, .value = limit, .limit = kMaxLimit};
+        .code = IllegalCode::kBadLimit, .stage = stage.id, .value = limit, .limit = most};
   }
   return {};
 }

@@ -28,10 +28,8 @@ using space::Value;
 
 namespace {
 
-constexpr int64_t kChunksPerCore = 16;
 constexpr double kPackChance = 0.3, kRegisterChance = 0.9, kRuleChance = 0.9;
-constexpr int64_t kPackedReuse = 8;   // reads of each element that make a copy worth a thought
-constexpr int64_t kSmallWork = 4096;  // iterations that are not worth another core
+constexpr int64_t kPackedReuse = 8;  // reads of each element that make a copy worth a thought
 
 enum Switch : int32_t { kInRegisters, kPacked };  // HoleId::number of switches
 
@@ -274,11 +272,12 @@ class Annotator {
     if (inside != nullptr) {
       for (const te::Axis& a : state().stage(inside->stage).op->reduce_axes) work *= a.extent;
     }
-    if (work < kSmallWork) return 0;
+    const target::Cpu& cpu = b_.target().cpu();
+    if (work < cpu.parallel_iterations) return 0;
     int64_t chunks = 1;
     for (size_t i = 0; i < outer.size(); ++i) {
       chunks *= b_.extent(outer[i]);
-      if (chunks > kChunksPerCore * b_.target().cpu().cores) return static_cast<int64_t>(i) + 1;
+      if (chunks > cpu.pieces_per_core * cpu.cores) return static_cast<int64_t>(i) + 1;
     }
     return chunks > 1 ? static_cast<int64_t>(outer.size()) : 0;
   }
