@@ -126,7 +126,7 @@ JobPtr compile(const schedule::State& initial, const schedule::Trace& trace, dou
   if (!function) {
     throw std::runtime_error(schedule::render_illegal(job->state, function.illegal()));
   }
-  job->kernel = backend::llvm_cpu::jit(*function, initial.target());
+  job->kernel = backend::jit(*function, initial.target());
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   compile_ms = took.count();
   return job;

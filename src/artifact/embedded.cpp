@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "artifact/embedded.h"
 
+#include "support/check.h"
 #include "support/embed.h"
 
 TENON_EMBED(x86_64_library, TENON_BUILT "/x86_64/library.o");
@@ -19,6 +20,7 @@ RuntimeParts runtime_parts(target::Arch arch) {
     return {TENON_EMBEDDED(x86_64_library), TENON_EMBEDDED(x86_64_libc),
             TENON_EMBEDDED(x86_64_libm)};
   }
+  TENON_CHECK(arch == target::Arch::kAArch64) << "no runtime for this architecture";
   return {TENON_EMBEDDED(aarch64_library), TENON_EMBEDDED(aarch64_libc),
           TENON_EMBEDDED(aarch64_libm)};
 }

@@ -12,8 +12,8 @@
 namespace tenon::artifact {
 namespace {
 
-using backend::llvm_cpu::Compiler;
-using backend::llvm_cpu::Emit;
+using backend::Compiler;
+using backend::Emit;
 
 CompiledKernel compile(Compiler& compiler, const Kernel& kernel, const std::string& symbol,
                        const KernelOptions& options) {
@@ -42,10 +42,10 @@ std::vector<CompiledKernel> compile_kernels(const Program& program, const Kernel
   std::mutex guard;
   const auto work = [&] {
     try {
-      Compiler compiler(program.target);
+      const auto compiler = backend::make_compiler(program.target);
       for (size_t i = next++; i < made.size(); i = next++) {
         const Kernel& k = program.kernels[i];
-        made[i] = compile(compiler, k, program.name + "_k_" + k.name, options);
+        made[i] = compile(*compiler, k, program.name + "_k_" + k.name, options);
       }
     } catch (...) {
       const std::lock_guard lock(guard);

@@ -15,6 +15,7 @@
 #include "backend/objects.h"
 #include "ir/print.h"
 #include "runtime/cpu_check.h"
+#include "support/check.h"
 
 namespace tenon::artifact {
 namespace {
@@ -28,6 +29,7 @@ std::vector<std::string> feature_names(target::Arch arch) {
       names.emplace_back(f.name);
     }
   } else {
+    TENON_CHECK(arch == target::Arch::kAArch64) << "no features of this architecture";
     for (const runtime::Arm64Feature& f : runtime::kArm64Features) {
       names.emplace_back(f.name);
     }
@@ -145,7 +147,7 @@ uint64_t cpu_needs(const target::Target& t) {
       throw UserError("target feature '" + word + "' cannot be checked when a library is loaded");
     }
   }
-  const std::vector<bool> has = backend::llvm_cpu::has_features(t, names);
+  const std::vector<bool> has = backend::has_features(t, names);
   uint64_t needs = 0;
   for (size_t i = 0; i < has.size(); ++i) {
     needs |= static_cast<uint64_t>(has[i]) << i;

@@ -16,6 +16,7 @@
 #include "artifact/manifest.h"
 #include "artifact/table.h"
 #include "artifact/weights.h"
+#include "backend/backend.h"
 #include "backend/objects.h"
 #include "support/check.h"
 #include "support/output_file.h"
@@ -24,8 +25,8 @@ namespace tenon::artifact {
 namespace {
 
 namespace fs = std::filesystem;
-using backend::llvm_cpu::LinkJob;
-using backend::llvm_cpu::Member;
+using backend::LinkJob;
+using backend::Member;
 
 constexpr std::string_view kApi = "tenon_model_";  // what these names begin with is shown to users
 
@@ -48,11 +49,11 @@ struct Destination {
 std::string runtime_object(const Program& program) {
   const std::string_view object = runtime_parts(program.target.arch).library;
   std::map<std::string, std::string> names = {{"tenon_model", program.name + "_rt_model"}};
-  for (const std::string& symbol : backend::llvm_cpu::defined_symbols(object)) {
+  for (const std::string& symbol : backend::defined_symbols(object)) {
     names[symbol] = symbol.starts_with(kApi) ? program.name + "_" + symbol.substr(kApi.size())
                                              : program.name + "_rt_" + symbol;
   }
-  return backend::llvm_cpu::rename_symbols(object, names);
+  return backend::rename_symbols(object, names);
 }
 
 std::string archive_of(const Program& program, std::vector<CompiledKernel>& kernels,
@@ -61,11 +62,10 @@ std::string archive_of(const Program& program, std::vector<CompiledKernel>& kern
   for (size_t i = 0; i < kernels.size(); ++i) {
     members.push_back({kernels[i].symbol + ".o", std::move(kernels[i].object)});
   }
-  members.push_back(
-      {program.name + "_table.o",
-       backend::llvm_cpu::compile_ir(table_ir(program, kernels, facts), program.target)});
+  members.push_back({program.name + "_table.o",
+                     backend::compile_ir(table_ir(program, kernels, facts), program.target)});
   members.push_back({program.name + "_runtime.o", runtime_object(program)});
-  return backend::llvm_cpu::make_archive(members);
+  return backend::make_archive(members);
 }
 
 void link_all(const Program& program, const std::string& archive, const Outputs& outputs,
@@ -79,13 +79,13 @@ void link_all(const Program& program, const std::string& archive, const Outputs&
     const std::vector<fs::path> needed = {folder / "libm.so.6", folder / "libc.so.6"};
     place.write(needed[0].filename(), parts.libm);
     place.write(needed[1].filename(), parts.libc);
-    backend::llvm_cpu::link({static_library, folder / name, name, needed});
+    backend::link({static_library, folder / name, name, needed});
     for (const fs::path& stub : needed) {
       fs::remove(stub);
     }
   }
   if (outputs.object) {
-    backend::llvm_cpu::link({static_library, folder / (program.name + ".o"), "", {}});
+    backend::link({static_library, folder / (program.name + ".o"), "", {}});
   }
   if (!outputs.static_library) {
     fs::remove(static_library);
@@ -145,6 +145,7 @@ Outputs parse_outputs(const std::string& text) {
 
 Written write(const Program& program, const WriteOptions& options) {
   program.check();
+  backend::backend_for(program.target);  // or it says why there is none
   const Sibling sibling(options.directory);
   const fs::path& folder = sibling.path();
   const Destination place{folder, options.directory};

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// From loop IR (Dialect::kFlat) to machine code.
+// From loop IR (Dialect::kFlat) to machine code. A target names its backend, a row of backends.cpp; callers ask for the
+// row, never for a backend by its own name.
 //
-//   auto kernel = backend::llvm_cpu::jit(function, target);
+//   auto kernel = backend::jit(function, target);
 //   kernel->entry()(params, workspace, runtime);
 //
 // Every parameter, and the workspace, is aligned to 64 bytes; distinct parameters do not overlap.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "ir/ir.h"
 #include "target/target.h"
@@ -31,32 +33,38 @@ struct CompileStats {
   double emit_s = 0, optimize_s = 0, codegen_s = 0, link_s = 0;
 };
 
-namespace llvm_cpu {
-
 enum class Emit : uint8_t { kLlvmIr, kOptimizedIr, kAssembly, kObject };
-struct Artifact {
-  std::string bytes;  // text, or an ELF relocatable object that defines f.name
+struct Code {
+  std::string bytes;  // text, or an object that defines f.name
   int64_t workspace_bytes = 0;
 };
 
 // Compiles for one target, as often as wanted. Not thread-safe; one per thread is cheap.
 class Compiler {
  public:
-  explicit Compiler(const target::Target& t);
-  ~Compiler();
-  // Compiles and loads for this machine; the target must run here.
-  std::unique_ptr<Kernel> jit(const ir::Function& f, CompileStats* stats = nullptr);
-  Artifact emit(const ir::Function& f, Emit kind, CompileStats* stats = nullptr);
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  virtual ~Compiler() = default;
+  virtual Code emit(const ir::Function& f, Emit kind, CompileStats* stats = nullptr) = 0;
+  // An object that defines `name` as the file that a device loads, in which it finds `entry`. Files of a moment are
+  // written to `folder`. Throws UserError where they cannot be.
+  virtual std::string link(const std::string& object, const std::string& name,
+                           const std::string& entry, const std::filesystem::path& folder) = 0;
+  // Compiles and loads into this process; the target must run here.
+  virtual std::unique_ptr<Kernel> jit(const ir::Function& f, CompileStats* stats = nullptr) = 0;
 };
 
-// With a Compiler of their own.
+struct Backend {
+  const char* name;  // as target::Target::backend has it
+  bool (*makes_code_for)(const target::Target& t);
+  std::unique_ptr<Compiler> (*make_compiler)(const target::Target& t);
+};
+std::span<const Backend> backends();
+// Throws UserError for a target whose backend is not there or makes no code for its architecture.
+const Backend& backend_for(const target::Target& t);
+
+std::unique_ptr<Compiler> make_compiler(const target::Target& t);
+// With a compiler of their own.
 std::unique_ptr<Kernel> jit(const ir::Function& f, const target::Target& t,
                             CompileStats* stats = nullptr);
-Artifact emit(const ir::Function& f, const target::Target& t, Emit kind);
+Code emit(const ir::Function& f, const target::Target& t, Emit kind);
 
-}  // namespace llvm_cpu
 }  // namespace tenon::backend

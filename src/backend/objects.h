@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to machine code between a compiler and a library: objects made from data, symbols renamed,
-// archives, links. Everything is byte-reproducible: no times, no paths.
+// What happens to a CPU's machine code between a compiler and a library: objects made from data, symbols renamed,
+// archives, links. A library of any backend's kernels is such code around them. Everything is byte-reproducible: no times, no paths.
 //
 //   objects {k0.o, k1.o, table.o, runtime.o}  =>  make_archive  =>  libNAME.a  =>  link_shared  =>  libNAME.so
 #pragma once
@@ -13,7 +13,7 @@
 
 #include "target/target.h"
 
-namespace tenon::backend::llvm_cpu {
+namespace tenon::backend {
 
 // One module of LLVM IR as text to a relocatable object. The text is ours: a mistake in it is an InternalError.
 std::string compile_ir(const std::string& text, const target::Target& t);
@@ -46,4 +46,4 @@ void link(const LinkJob& job);
 // True if code for `t` may use this feature of a CPU, by LLVM's name: "avx2".
 std::vector<bool> has_features(const target::Target& t, const std::vector<std::string>& names);
 
-}  // namespace tenon::backend::llvm_cpu
+}  // namespace tenon::backend

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "backend/backend.h"
 #include "compile/accuracy.h"
 #include "compile/evaluator.h"
 #include "compile/kernels.h"
@@ -248,12 +249,14 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
   const auto tell = [&](const char* phase) {
     if (options.progress) options.progress(phase, 0, 0);
   };
+  backend::backend_for(options.target);  // or it says why there is none
   tell("optimize");
   if (options.optimize) graph::optimize(g, {compiled_evaluator()}, passes_for(options));
   graph::own_outputs(g);
   g.compact();
   tell("partition");
-  const graph::Partition p = graph::partition(g, {options.fuse, options.pairs});
+  const graph::Partition p =
+      graph::partition(g, {options.fuse, options.pairs, options.target.limits});
   tell("layouts");
   const LayoutRules rules(
       g, p, options.schedule ? std::make_shared<const target::Target>(options.target) : nullptr);

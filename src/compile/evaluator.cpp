@@ -40,7 +40,7 @@ std::vector<ir::Array> run_compiled(const te::ComputeDag& dag, const target::Tar
   TENON_CHECK(bool(state)) << "a chosen schedule was refused";
   const auto f = lower::lower(*state);
   TENON_CHECK(bool(f)) << "a chosen schedule does not lower";
-  const auto kernel = backend::llvm_cpu::jit(*f, target);
+  const auto kernel = backend::jit(*f, target);
   std::vector<Aligned> memory;
   std::vector<void*> params;
   const auto packed = lower::pack_inputs(*state, inputs);

@@ -5,16 +5,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <sstream>
 #include <stdexcept>
 
 #include "backend/backend.h"
-#include "backend/objects.h"
 #include "lower/lower.h"
 #include "support/check.h"
 #include "support/private_folder.h"
@@ -30,63 +26,7 @@ class Unable : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out << bytes;
-  out.close();
-  if (!out) throw Unable(fmt::format("{} cannot be written: {}", file.string(), strerror(errno)));
-}
-
-std::string read_bytes(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  if (bytes.empty()) throw Unable(fmt::format("{} cannot be read back", file.string()));
-  return bytes;
-}
-
-// Kernels are hidden outside of the library that they are linked into; this is what a loader finds.
 constexpr const char* kHidden = "kernel";
-std::string entry_ir() {
-  return fmt::format(
-      "declare hidden void @{0}(ptr, ptr, ptr)\n"
-      "define void @{1}(ptr %p, ptr %w, ptr %r) {{\n"
-      "  tail call void @{0}(ptr %p, ptr %w, ptr %r)\n"
-      "  ret void\n"
-      "}}\n",
-      kHidden, kEntry);
-}
-
-class Removed {
- public:
-  explicit Removed(std::filesystem::path file) : path(std::move(file)) {}
-  ~Removed() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-  Removed(const Removed&) = delete;
-  Removed& operator=(const Removed&) = delete;
-  const std::filesystem::path path;
-};
-
-// Objects as a shared library; libc and libm are found where it is loaded. The linker's own mistakes are InternalErrors;
-// what it says to users is about files.
-std::string link_library(const std::vector<backend::llvm_cpu::Member>& objects,
-                         const std::filesystem::path& folder) {
-  const std::string stem = std::to_string(getpid());
-  const Removed from(folder / (stem + ".a"));
-  const Removed to(folder / (stem + ".so"));
-  write_bytes(from.path, backend::llvm_cpu::make_archive(objects));
-  try {
-    backend::llvm_cpu::link({.archive = from.path,
-                             .output = to.path,
-                             .soname = "candidate.so",
-                             .needed = {},
-                             .open = true});
-  } catch (const UserError& e) {
-    throw Unable(e.what());
-  }
-  return read_bytes(to.path);
-}
 
 // Inputs that are stored inside another have no parameter of their own.
 std::vector<Param> params_of(const schedule::State& s, const ir::Function& f) {
@@ -134,8 +74,7 @@ class Builder {
       return asked.find("\n" + e.first + "\n") == std::string::npos;
     });
     task_ = task::make_task(std::move(dag), std::move(edges), target);
-    compiler_.emplace(*target);
-    entry_ = backend::llvm_cpu::compile_ir(entry_ir(), *target);
+    compiler_ = backend::make_compiler(*target);
     task_text_ = text;
   }
 
@@ -143,18 +82,25 @@ class Builder {
     if (!program) return {kRefused, program.why};
     ir::Function f = lower::lower(program->state, program->bounds);
     f.name = kHidden;
-    const auto object = compiler_->emit(f, backend::llvm_cpu::Emit::kObject);
-    Message m = {kBuilt, link_library({{"kernel.o", object.bytes}, {"entry.o", entry_}}, folder_),
-                 std::to_string(object.workspace_bytes)};
+    const backend::Code object = compiler_->emit(f, backend::Emit::kObject);
+    Message m = {kBuilt, link(object.bytes), std::to_string(object.workspace_bytes)};
     for (const Param& p : params_of(program->state, f)) m.push_back(measure::to_text(p));
     return m;
+  }
+
+  // Mistakes of a linker are InternalErrors; what it says to users is about files.
+  std::string link(const std::string& object) {
+    try {
+      return compiler_->link(object, kHidden, kEntry, folder_);
+    } catch (const UserError& e) {
+      throw Unable(e.what());
+    }
   }
 
   std::filesystem::path folder_;
   std::string task_text_;
   task::Task task_;
-  std::optional<backend::llvm_cpu::Compiler> compiler_;
-  std::string entry_;  // an object
+  std::unique_ptr<backend::Compiler> compiler_;
 };
 
 [[noreturn]] void no_memory() {

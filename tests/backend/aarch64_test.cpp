@@ -234,11 +234,11 @@ TEST_P(AArch64Test, AgreesWithTheInterpreterUnderQemu) {
   }
   const Scratch dir;
   std::vector<Case> cases = all_cases();
-  llvm_cpu::Compiler compiler(target::parse_target(GetParam()));
+  const auto compiler = make_compiler(target::parse_target(GetParam()));
   std::string objects;
   std::string inputs;
   for (Case& c : cases) {
-    const llvm_cpu::Artifact object = compiler.emit(c.f, llvm_cpu::Emit::kObject);
+    const Code object = compiler->emit(c.f, Emit::kObject);
     c.workspace_bytes = object.workspace_bytes;
     write_file(dir / (c.f.name + ".o"), object.bytes);
     objects += " " + (dir / (c.f.name + ".o")).string();

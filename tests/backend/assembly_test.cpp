@@ -12,8 +12,6 @@
 namespace tenon::backend {
 namespace {
 
-using llvm_cpu::Emit;
-
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -54,7 +52,7 @@ std::vector<std::string> hottest_loop(const std::string& assembly, const std::st
 }
 
 std::string assembly(const ir::Function& f, const std::string& target) {
-  return llvm_cpu::emit(f, target::parse_target(target), Emit::kAssembly).bytes;
+  return emit(f, target::parse_target(target), Emit::kAssembly).bytes;
 }
 
 struct TileCase {
@@ -155,11 +153,11 @@ TEST(AssemblyTest, OutputsThatNoCacheHoldsAreStreamed) {
   const ir::Function f = relu_add_kernel(160, 16, ir::kF32);
   target::Target t = target::parse_target("x86-64-v4");
   t.cpu().l3_bytes = 512;
-  const std::string text = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
+  const std::string text = emit(f, t, Emit::kAssembly).bytes;
   EXPECT_TRUE(has(text, "vmovntps"));
   EXPECT_TRUE(has(text, "sfence"));
   t.cpu().l3_bytes = 1 << 20;
-  const std::string cached = llvm_cpu::emit(f, t, llvm_cpu::Emit::kAssembly).bytes;
+  const std::string cached = emit(f, t, Emit::kAssembly).bytes;
   EXPECT_FALSE(has(cached, "vmovnt") || has(cached, "sfence"));
 }
 
@@ -194,9 +192,9 @@ TEST(AssemblyTest, FunctionsAreNotCalledEither) {
 TEST(AssemblyTest, EveryFormIsWritten) {
   const ir::Function f = matmul_kernel({6, 16, 8, 6, 2, 8});
   const target::Target t = target::parse_target("x86-64-v3");
-  EXPECT_TRUE(has(llvm_cpu::emit(f, t, Emit::kLlvmIr).bytes, "@matmul(ptr"));
-  EXPECT_TRUE(has(llvm_cpu::emit(f, t, Emit::kOptimizedIr).bytes, "llvm.fma.v8f32"));
-  EXPECT_TRUE(llvm_cpu::emit(f, t, Emit::kObject)
+  EXPECT_TRUE(has(emit(f, t, Emit::kLlvmIr).bytes, "@matmul(ptr"));
+  EXPECT_TRUE(has(emit(f, t, Emit::kOptimizedIr).bytes, "llvm.fma.v8f32"));
+  EXPECT_TRUE(emit(f, t, Emit::kObject)
                   .bytes.starts_with("\x7f"
                                      "ELF"));
 }

@@ -13,7 +13,7 @@ using ir::DType;
 using ir::Expr;
 
 std::string assembly(const ir::Function& f, const std::string& target) {
-  return llvm_cpu::emit(f, target::parse_target(target), llvm_cpu::Emit::kAssembly).bytes;
+  return emit(f, target::parse_target(target), Emit::kAssembly).bytes;
 }
 
 TEST(DotTest, AgreesWithTheInterpreter) {

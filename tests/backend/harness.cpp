@@ -187,7 +187,7 @@ void expect_same(const ir::Function& f, const std::vector<Array>& args, Toleranc
   const ThreadedRuntime threads(3);
   for (const target::Target& t : targets_here()) {
     SCOPED_TRACE(f.name + " for " + t.name);
-    const auto kernel = llvm_cpu::jit(f, t);
+    const auto kernel = jit(f, t);
     expect_equal(f, expected, run_kernel(f, *kernel, args), tolerance);
     expect_equal(f, expected, run_kernel(f, *kernel, args, threads.get()), tolerance);
     if (::testing::Test::HasFailure()) {

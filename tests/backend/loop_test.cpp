@@ -153,7 +153,7 @@ TEST(LoopTest, WorkspaceIsSharedBySiblings) {
                    ir::block({copy(outer, in),
                               ir::allocate(one, ir::block({copy(one, outer), copy(x, one)})),
                               ir::allocate(two, ir::block({copy(two, outer), copy(y, two)}))}))};
-  EXPECT_EQ(llvm_cpu::jit(f, target::host_target())->workspace_bytes(), 64 + 192);
+  EXPECT_EQ(jit(f, target::host_target())->workspace_bytes(), 64 + 192);
   Rng rng(5);
   expect_same(f, random_args(f, rng));
 }
@@ -178,7 +178,7 @@ TEST(LoopTest, LargePrivateBuffersAreInTheWorkspace) {
                    1,
                    ir::allocate(local, ir::block({first, ir::make_for(i, 1, 5, ForKind::kParallel,
                                                                       ir::allocate(own, body))}))};
-  EXPECT_EQ(llvm_cpu::jit(f, target::host_target())->workspace_bytes(), 600000 + 5 * 600000);
+  EXPECT_EQ(jit(f, target::host_target())->workspace_bytes(), 600000 + 5 * 600000);
   Rng rng(8);
   expect_same(f, small_args(f, rng));
 }
@@ -233,7 +233,7 @@ TEST(LoopTest, RuntimeIsAskedOnlyWhenThereAreThreads) {
                    {out},
                    0,
                    ir::make_for(i, 0, 11, ForKind::kParallel, ir::store(out, {Expr(i)}, i * i))};
-  const auto kernel = llvm_cpu::jit(f, target::host_target());
+  const auto kernel = jit(f, target::host_target());
   Calls calls;
   const auto parallel = [](const tenon_runtime* rt, tenon_body body, void* closure, int64_t n) {
     static_cast<Calls*>(rt->pool)->count++;

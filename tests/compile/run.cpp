@@ -62,8 +62,8 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
     return nullptr;
   };
   std::vector<std::unique_ptr<backend::Kernel>> kernels;
-  backend::llvm_cpu::Compiler compiler(p.target);
-  for (const artifact::Kernel& k : p.kernels) kernels.push_back(compiler.jit(k.function));
+  const auto compiler = backend::make_compiler(p.target);
+  for (const artifact::Kernel& k : p.kernels) kernels.push_back(compiler->jit(k.function));
   const tenon_runtime* rt = tenon_runtime_create(threads);
   for (const artifact::Step& s : p.steps) {
     std::vector<void*> params;

@@ -34,9 +34,9 @@ TEST_P(CorpusTest, IsRight) {
   ASSERT_EQ(check_case(c, nullptr, true).problem, "") << text.str();
   for (const target::Target& t : target::known_targets()) {
     if (target::runs_here(t)) {
-      backend::llvm_cpu::Compiler compiler(t);
+      const auto compiler = backend::make_compiler(t);
       c.target = t.name + c.target.substr(std::min(c.target.find(' '), c.target.size()));
-      ASSERT_EQ(check_case(c, &compiler).problem, "") << text.str();
+      ASSERT_EQ(check_case(c, compiler.get()).problem, "") << text.str();
     }
   }
 }

@@ -112,7 +112,7 @@ std::string check_trace(const schedule::State& initial, const schedule::Trace& t
   return "";
 }
 
-Outcome check_case(const Case& c, backend::llvm_cpu::Compiler* compiler, bool every_pass) {
+Outcome check_case(const Case& c, backend::Compiler* compiler, bool every_pass) {
   const schedule::State initial = initial_state(c);
   try {
     const auto state = schedule::replay(initial, c.trace);

@@ -46,6 +46,6 @@ std::string check_trace(const schedule::State& initial, const schedule::Trace& t
                         const std::string& described);
 
 // Replays, checks the trace, lowers, runs and compares. A trace that is refused sets `refused`.
-Outcome check_case(const Case& c, backend::llvm_cpu::Compiler* compiler, bool every_pass = false);
+Outcome check_case(const Case& c, backend::Compiler* compiler, bool every_pass = false);
 
 }  // namespace tenon::fuzz

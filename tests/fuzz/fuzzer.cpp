@@ -150,13 +150,13 @@ class Fuzzer {
     return *slot;
   }
 
-  backend::llvm_cpu::Compiler* compiler(const std::string& target) {
+  backend::Compiler* compiler(const std::string& target) {
     if (!compiled_) {
       return nullptr;
     }
     auto& slot = compilers_[target];
     if (slot == nullptr) {
-      slot = std::make_unique<backend::llvm_cpu::Compiler>(target::parse_target(target));
+      slot = backend::make_compiler(target::parse_target(target));
     }
     return slot.get();
   }
@@ -212,7 +212,7 @@ class Fuzzer {
   const Options& options_;
   const bool compiled_;
   std::vector<std::string> targets_;
-  std::map<std::string, std::unique_ptr<backend::llvm_cpu::Compiler>> compilers_;
+  std::map<std::string, std::unique_ptr<backend::Compiler>> compilers_;
   std::array<std::optional<Values>, 2> values_;  // of the current dag; without and with NaN
   Counts counts_;
   int64_t runs_ = 0, refused_ = 0, failures_ = 0, steps_ = 0;
@@ -250,9 +250,9 @@ int shrink_file(const std::string& path) {
     if (child == 0) {
       const target::Target t = target::parse_target(c.target);
       alarm(kSecondsPerTrace);
-      std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+      std::unique_ptr<backend::Compiler> compiler;
       if (target::runs_here(t)) {
-        compiler = std::make_unique<backend::llvm_cpu::Compiler>(t);
+        compiler = backend::make_compiler(t);
       }
       _exit(check_case(c, compiler.get()).problem.empty() ? 0 : 1);
     }

@@ -81,8 +81,7 @@ void run_backwards(const tenon_runtime*, tenon_body body, void* closure, int64_t
 
 std::string check_compiled(const schedule::State& s, const ir::Function& f,
                            const std::vector<ir::Array>& inputs,
-                           const std::vector<ir::Array>& expected,
-                           backend::llvm_cpu::Compiler& compiler) {
+                           const std::vector<ir::Array>& expected, backend::Compiler& compiler) {
   const auto kernel = compiler.jit(f);
   const tenon_runtime backwards{run_backwards, nullptr, 3};
   for (const tenon_runtime* runtime : {static_cast<const tenon_runtime*>(nullptr), &backwards}) {
@@ -98,7 +97,7 @@ std::string check_compiled(const schedule::State& s, const ir::Function& f,
 }  // namespace
 
 Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& inputs,
-                      const std::vector<ir::Array>& expected, backend::llvm_cpu::Compiler* compiler,
+                      const std::vector<ir::Array>& expected, backend::Compiler* compiler,
                       bool every_pass) {
   ir::Function last;
   std::string stage = "lower";

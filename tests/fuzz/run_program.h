@@ -26,7 +26,7 @@ struct Outcome {
   bool refused = false;
 };
 Outcome check_program(const schedule::State& s, const std::vector<ir::Array>& inputs,
-                      const std::vector<ir::Array>& expected,
-                      backend::llvm_cpu::Compiler* compiler = nullptr, bool every_pass = false);
+                      const std::vector<ir::Array>& expected, backend::Compiler* compiler = nullptr,
+                      bool every_pass = false);
 
 }  // namespace tenon::fuzz

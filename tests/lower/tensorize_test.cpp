@@ -85,8 +85,8 @@ const Product kProducts[] = {
 
 TEST(Tensorize, AProductOfBytesOnEveryTarget) {
   for (const target::Target& t : target::known_targets()) {
-    std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-    if (target::runs_here(t)) compiler = std::make_unique<backend::llvm_cpu::Compiler>(t);
+    std::unique_ptr<backend::Compiler> compiler;
+    if (target::runs_here(t)) compiler = backend::make_compiler(t);
     for (const Product& p : kProducts) {
       SCOPED_TRACE(t.name + "\n" + te_text(p));
       const schedule::State s = scheduled(p, t.name);
@@ -124,9 +124,8 @@ TEST(Tensorize, TheInnerLoopIsOneInstructionPerVector) {
   const Product p{"u8", "i8", "dot_u8i8", 96, 256, 128};
   const auto f = lower(scheduled(p, "x86-64-v4-vnni"));
   ASSERT_TRUE(f);
-  const std::string text = backend::llvm_cpu::emit(*f, target::parse_target("x86-64-v4-vnni"),
-                                                   backend::llvm_cpu::Emit::kAssembly)
-                               .bytes;
+  const std::string text =
+      backend::emit(*f, target::parse_target("x86-64-v4-vnni"), backend::Emit::kAssembly).bytes;
   const auto loop = hottest_block(text, "vpdpbusd");
   const auto count = [&](const char* what) {
     return std::count_if(loop.begin(), loop.end(),

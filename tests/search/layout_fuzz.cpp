@@ -46,7 +46,7 @@ std::string LayoutFuzz::run_all() {
   return why.empty() ? check_draws("sketch", 2, nullptr) : why;
 }
 
-std::string LayoutFuzz::run_one(backend::llvm_cpu::Compiler* compiler) {
+std::string LayoutFuzz::run_one(backend::Compiler* compiler) {
   if (task_.dag == nullptr) return "";
   switch (rng_.between(0, 5)) {
     case 0:
@@ -60,7 +60,7 @@ std::string LayoutFuzz::run_one(backend::llvm_cpu::Compiler* compiler) {
 }
 
 // By another algorithm where there is one, and by the definition otherwise.
-std::string LayoutFuzz::check_variant(backend::llvm_cpu::Compiler* compiler) {
+std::string LayoutFuzz::check_variant(backend::Compiler* compiler) {
   schedule::State s(task_.dag, task_.target);
   const auto all = schedule::algorithms();
   const schedule::Variant step{
@@ -75,8 +75,7 @@ std::string LayoutFuzz::check_variant(backend::llvm_cpu::Compiler* compiler) {
   return fits ? "" : fault(what, "refused");
 }
 
-std::string LayoutFuzz::check_draws(const std::string& space, int n,
-                                    backend::llvm_cpu::Compiler* compiler) {
+std::string LayoutFuzz::check_draws(const std::string& space, int n, backend::Compiler* compiler) {
   const auto s = make_space(space, task_);
   int found = 0;
   for (int i = 0; i < 20 && found < n; ++i) {
@@ -93,7 +92,7 @@ std::string LayoutFuzz::check_draws(const std::string& space, int n,
 }
 
 std::string LayoutFuzz::check(const schedule::State& s, const std::string& what,
-                              backend::llvm_cpu::Compiler* compiler) {
+                              backend::Compiler* compiler) {
   if (!task::keeps_edges(task_, s)) return fault(what, "edges are stored in another way");
   const auto outcome = fuzz::check_program(s, inputs_, expected_, compiler);
   if (outcome.refused) return fault(what, "refused");

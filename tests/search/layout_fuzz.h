@@ -21,15 +21,14 @@ class LayoutFuzz {
   LayoutFuzz(uint64_t seed, std::map<std::string, int>& counts);
   std::string run_all();  // the definition, what templates choose, and draws of both spaces
   // One of these, or the definition by another algorithm.
-  std::string run_one(backend::llvm_cpu::Compiler* compiler = nullptr);
+  std::string run_one(backend::Compiler* compiler = nullptr);
 
   const target::Target& target() const { return *target_; }
 
  private:
-  std::string check(const schedule::State& s, const std::string& what,
-                    backend::llvm_cpu::Compiler* compiler);
-  std::string check_variant(backend::llvm_cpu::Compiler* compiler);
-  std::string check_draws(const std::string& space, int n, backend::llvm_cpu::Compiler* compiler);
+  std::string check(const schedule::State& s, const std::string& what, backend::Compiler* compiler);
+  std::string check_variant(backend::Compiler* compiler);
+  std::string check_draws(const std::string& space, int n, backend::Compiler* compiler);
   std::string fault(const std::string& what, const std::string& why) const;
 
   Rng rng_;

@@ -22,14 +22,14 @@ constexpr uint64_t kCompiled = 20;  // one in so many
 
 TEST(LayoutFuzz, ProgramsOfRandomLayoutsAreRight) {
   std::map<std::string, int> counts;
-  std::map<std::string, std::unique_ptr<backend::llvm_cpu::Compiler>> compilers;
+  std::map<std::string, std::unique_ptr<backend::Compiler>> compilers;
   for (uint64_t seed = options.seed;
        seed < options.seed + static_cast<uint64_t>(options.runs) && !HasFailure(); ++seed) {
     LayoutFuzz fuzz(seed, counts);
-    backend::llvm_cpu::Compiler* compiler = nullptr;
+    backend::Compiler* compiler = nullptr;
     if (seed % kCompiled == 0 && target::runs_here(fuzz.target())) {
       auto& made = compilers[fuzz.target().name];
-      if (!made) made = std::make_unique<backend::llvm_cpu::Compiler>(fuzz.target());
+      if (!made) made = backend::make_compiler(fuzz.target());
       compiler = made.get();
     }
     EXPECT_EQ(fuzz.run_one(compiler), "");

@@ -125,9 +125,9 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
   void check(const schedule::State& initial, const schedule::Trace& trace) const {
     const auto state = schedule::replay(initial, trace);
     ASSERT_TRUE(state);
-    std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+    std::unique_ptr<backend::Compiler> compiler;
     if (target::runs_here(initial.target()))
-      compiler = std::make_unique<backend::llvm_cpu::Compiler>(initial.target());
+      compiler = backend::make_compiler(initial.target());
     const auto outcome = fuzz::check_program(*state, inputs_, expected_, compiler.get());
     EXPECT_FALSE(outcome.refused);
     EXPECT_EQ(outcome.problem, "") << initial.target().cpu().cores << " cores\n"

@@ -106,9 +106,8 @@ TEST_P(EdgesTest, AreStoredAsAsked) {
         for (const auto& step : choice.edges.at(in.tensor.name()).steps())
           EXPECT_NE(step.op, layout::LayoutOp::kPad) << in.tensor.name();
       }
-      std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-      if (target::runs_here(*target))
-        compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+      std::unique_ptr<backend::Compiler> compiler;
+      if (target::runs_here(*target)) compiler = backend::make_compiler(*target);
       const auto outcome = fuzz::check_program(*state, inputs, expected, compiler.get());
       EXPECT_FALSE(outcome.refused);
       EXPECT_EQ(run_with_garbage(*state, inputs, expected), "") << choice.name;

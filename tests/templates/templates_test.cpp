@@ -33,8 +33,8 @@ TEST_P(TemplateTest, FitsAndIsRight) {
       const auto state = schedule::replay(initial, choice.trace);
       ASSERT_TRUE(state);
       const bool here = cores == 2 && target::runs_here(*target);
-      std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-      if (here) compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+      std::unique_ptr<backend::Compiler> compiler;
+      if (here) compiler = backend::make_compiler(*target);
       const auto outcome = fuzz::check_program(*state, inputs, expected, compiler.get());
       EXPECT_FALSE(outcome.refused);
       ASSERT_EQ(outcome.problem, "") << name << " " << cores << " cores\n"

@@ -64,9 +64,8 @@ TEST_P(TiledTest, IsChosenAndRight) {
     ASSERT_TRUE(bool(state));
     Rng rng(1);
     const auto inputs = fuzz::random_inputs(*dag, rng);
-    std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
-    if (target::runs_here(*target))
-      compiler = std::make_unique<backend::llvm_cpu::Compiler>(*target);
+    std::unique_ptr<backend::Compiler> compiler;
+    if (target::runs_here(*target)) compiler = backend::make_compiler(*target);
     const auto outcome =
         fuzz::check_program(*state, inputs, te::evaluate(*dag, inputs), compiler.get());
     EXPECT_FALSE(outcome.refused);

@@ -55,9 +55,9 @@ schedule::State state_of(const te::ComputeDag& dag, const std::string& target) {
 void expect_right(const schedule::State& s, const std::string& steps) {
   Rng rng(1);
   const auto inputs = fuzz::random_inputs(s.dag(), rng);
-  std::unique_ptr<backend::llvm_cpu::Compiler> compiler;
+  std::unique_ptr<backend::Compiler> compiler;
   if (target::runs_here(s.target()))
-    compiler = std::make_unique<backend::llvm_cpu::Compiler>(s.target());
+    compiler = backend::make_compiler(s.target());
   const auto outcome =
       fuzz::check_program(s, inputs, te::evaluate(s.dag(), inputs), compiler.get());
   EXPECT_FALSE(outcome.refused);

@@ -68,7 +68,7 @@ LoadedKernel::LoadedKernel(const Program& program, const std::vector<ir::Array>&
                     "explain shows its code");
   }
   const auto start = std::chrono::steady_clock::now();
-  kernel_ = backend::llvm_cpu::jit(lower_program(program), target);
+  kernel_ = backend::jit(lower_program(program), target);
   compile_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const std::vector<ir::Array> packed = lower::pack_inputs(state_, inputs);
   num_inputs_ = packed.size();

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backend/llvm/compiler.h"
+
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Triple.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <fstream>
 
-#include "backend/backend.h"
 #include "backend/llvm/cpu.h"
 #include "backend/llvm/emitter.h"
 #include "backend/llvm/loader.h"
 #include "backend/llvm/machine.h"
 #include "backend/llvm/optimize.h"
 #include "backend/llvm/register_targets.h"
+#include "backend/objects.h"
 #include "ir/verify.h"
+#include "support/check.h"
 
 namespace tenon::backend::llvm_cpu {
 std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t) {
@@ -107,28 +114,105 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, Emit ki
   return {bytes.begin(), bytes.end()};
 }
 
-struct Compiler::Impl {
-  explicit Impl(const target::Target& t)
-      : target(t), machine(make_machine(t)), cpu(cpu_of(t, *machine)) {}
-  Artifact compile(const ir::Function& f, Emit kind, CompileStats& stats);
+namespace {
 
-  target::Target target;
-  std::unique_ptr<llvm::TargetMachine> machine;
-  Cpu cpu;
+// Files of a moment.
+class Removed {
+ public:
+  explicit Removed(std::filesystem::path file) : path(std::move(file)) {}
+  ~Removed() {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);
+  }
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+  const std::filesystem::path path;
 };
 
-Artifact Compiler::Impl::compile(const ir::Function& f, Emit kind, CompileStats& stats) {
+void write_bytes(const std::filesystem::path& file, const std::string& bytes) {
+  std::ofstream out(file, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) throw UserError(file.string() + " cannot be written: " + strerror(errno));
+}
+
+std::string read_bytes(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (bytes.empty()) throw UserError(file.string() + " cannot be read back");
+  return bytes;
+}
+
+// Kernels are hidden outside of the library that they are linked into; this is what a loader finds.
+std::string entry_ir(const std::string& hidden, const std::string& entry) {
+  return "declare hidden void @" + hidden + "(ptr, ptr, ptr)\ndefine void @" + entry +
+         "(ptr %p, ptr %w, ptr %r) {\n  tail call void @" + hidden +
+         "(ptr %p, ptr %w, ptr %r)\n  ret void\n}\n";
+}
+
+class CpuCompiler : public Compiler {
+ public:
+  explicit CpuCompiler(const target::Target& t)
+      : target_(t), machine_(make_machine(t)), cpu_(cpu_of(t, *machine_)) {}
+
+  Code emit(const ir::Function& f, Emit kind, CompileStats* stats) override {
+    CompileStats ignored;
+    return compile(f, kind, stats != nullptr ? *stats : ignored);
+  }
+
+  // A shared library; libc and libm are found where it is loaded.
+  std::string link(const std::string& object, const std::string& name, const std::string& entry,
+                   const std::filesystem::path& folder) override {
+    const std::string ir = entry_ir(name, entry);
+    if (ir != entry_ir_) {
+      entry_object_ = compile_ir(ir, target_);
+      entry_ir_ = ir;
+    }
+    const std::string stem = std::to_string(getpid());
+    const Removed from(folder / (stem + ".a"));
+    const Removed to(folder / (stem + ".so"));
+    write_bytes(from.path, make_archive({{"kernel.o", object}, {"entry.o", entry_object_}}));
+    backend::link({.archive = from.path,
+                   .output = to.path,
+                   .soname = "candidate.so",
+                   .needed = {},
+                   .open = true});
+    return read_bytes(to.path);
+  }
+
+  std::unique_ptr<Kernel> jit(const ir::Function& f, CompileStats* stats) override {
+    CompileStats ignored;
+    CompileStats& times = stats != nullptr ? *stats : ignored;
+    TENON_CHECK(target::runs_here(target_)) << target_.name << " does not run here";
+    Code object = compile(f, Emit::kObject, times);
+    Timer timer;
+    auto kernel =
+        std::make_unique<LoadedKernel>(std::move(object.bytes), f.name, object.workspace_bytes);
+    timer.lap(times.link_s);
+    return kernel;
+  }
+
+ private:
+  Code compile(const ir::Function& f, Emit kind, CompileStats& stats);
+
+  target::Target target_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  Cpu cpu_;
+  std::string entry_ir_, entry_object_;  // of the last link: most ask for the same
+};
+
+Code CpuCompiler::compile(const ir::Function& f, Emit kind, CompileStats& stats) {
 #ifndef NDEBUG
   ir::verify(f, ir::Dialect::kFlat);
 #endif
   Timer timer;
   llvm::LLVMContext context;
   llvm::Module module(f.name, context);
-  module.setTargetTriple(machine->getTargetTriple().str());
-  module.setDataLayout(machine->createDataLayout());
+  module.setTargetTriple(machine_->getTargetTriple().str());
+  module.setDataLayout(machine_->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
-  Artifact artifact;
-  artifact.workspace_bytes = Emitter(module, cpu, f).run();
+  Code code;
+  code.workspace_bytes = Emitter(module, cpu_, f).run();
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);
 #ifndef NDEBUG
@@ -136,43 +220,25 @@ Artifact Compiler::Impl::compile(const ir::Function& f, Emit kind, CompileStats&
 #endif
   timer.lap(stats.emit_s);
   if (kind == Emit::kLlvmIr) {
-    artifact.bytes = print_module(module);
-    return artifact;
+    code.bytes = print_module(module);
+    return code;
   }
-  optimize(module, *machine);
+  optimize(module, *machine_);
   timer.lap(stats.optimize_s);
-  artifact.bytes =
-      kind == Emit::kOptimizedIr ? print_module(module) : generate(module, *machine, kind);
+  code.bytes =
+      kind == Emit::kOptimizedIr ? print_module(module) : generate(module, *machine_, kind);
   timer.lap(stats.codegen_s);
-  return artifact;
+  return code;
 }
 
-Compiler::Compiler(const target::Target& t) : impl_(std::make_unique<Impl>(t)) {}
-Compiler::~Compiler() = default;
+}  // namespace
 
-Artifact Compiler::emit(const ir::Function& f, Emit kind, CompileStats* stats) {
-  CompileStats ignored;
-  return impl_->compile(f, kind, stats != nullptr ? *stats : ignored);
+bool makes_code_for(const target::Target& t) {
+  return t.is_cpu() && (t.arch == target::Arch::kX86_64 || t.arch == target::Arch::kAArch64);
 }
 
-std::unique_ptr<Kernel> Compiler::jit(const ir::Function& f, CompileStats* stats) {
-  CompileStats ignored;
-  CompileStats& times = stats != nullptr ? *stats : ignored;
-  TENON_CHECK(target::runs_here(impl_->target)) << impl_->target.name << " does not run here";
-  Artifact object = impl_->compile(f, Emit::kObject, times);
-  Timer timer;
-  auto kernel =
-      std::make_unique<LoadedKernel>(std::move(object.bytes), f.name, object.workspace_bytes);
-  timer.lap(times.link_s);
-  return kernel;
-}
-
-std::unique_ptr<Kernel> jit(const ir::Function& f, const target::Target& t, CompileStats* stats) {
-  return Compiler(t).jit(f, stats);
-}
-
-Artifact emit(const ir::Function& f, const target::Target& t, Emit kind) {
-  return Compiler(t).emit(f, kind);
+std::unique_ptr<Compiler> make_compiler(const target::Target& t) {
+  return std::make_unique<CpuCompiler>(t);
 }
 
 }  // namespace tenon::backend::llvm_cpu

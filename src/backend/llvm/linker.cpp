@@ -12,7 +12,7 @@
 
 LLD_HAS_DRIVER(elf)
 
-namespace tenon::backend::llvm_cpu {
+namespace tenon::backend {
 namespace {
 
 std::vector<std::string> arguments(const LinkJob& job) {
@@ -79,4 +79,4 @@ void link(const LinkJob& job) {
   }
 }
 
-}  // namespace tenon::backend::llvm_cpu
+}  // namespace tenon::backend

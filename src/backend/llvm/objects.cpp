@@ -13,7 +13,7 @@
 #include "backend/llvm/machine.h"
 #include "support/check.h"
 
-namespace tenon::backend::llvm_cpu {
+namespace tenon::backend {
 namespace {
 
 template <class T>
@@ -30,7 +30,7 @@ std::unique_ptr<llvm::object::ObjectFile> parse_object(std::string_view bytes) {
 }  // namespace
 
 std::string compile_ir(const std::string& text, const target::Target& t) {
-  const auto machine = make_machine(t);
+  const auto machine = llvm_cpu::make_machine(t);
   llvm::LLVMContext context;
   llvm::SMDiagnostic why;
   const auto module = llvm::parseAssemblyString(text, why, context);
@@ -38,7 +38,7 @@ std::string compile_ir(const std::string& text, const target::Target& t) {
   module->setTargetTriple(machine->getTargetTriple().str());
   module->setDataLayout(machine->createDataLayout());
   module->setPICLevel(llvm::PICLevel::BigPIC);
-  return generate(*module, *machine, Emit::kObject);
+  return llvm_cpu::generate(*module, *machine, Emit::kObject);
 }
 
 std::vector<std::string> defined_symbols(std::string_view object) {
@@ -84,7 +84,7 @@ std::string make_archive(const std::vector<Member>& members) {
 }
 
 std::vector<bool> has_features(const target::Target& t, const std::vector<std::string>& names) {
-  const auto machine = make_machine(t);
+  const auto machine = llvm_cpu::make_machine(t);
   std::vector<bool> has;
   has.reserve(names.size());
   for (const std::string& name : names) {
@@ -93,4 +93,4 @@ std::vector<bool> has_features(const target::Target& t, const std::vector<std::s
   return has;
 }
 
-}  // namespace tenon::backend::llvm_cpu
+}  // namespace tenon::backend

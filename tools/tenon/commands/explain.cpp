@@ -28,7 +28,7 @@
 namespace tenon::tools {
 namespace {
 
-using backend::llvm_cpu::Emit;
+using backend::Emit;
 
 struct ExplainOptions {
   ProgramOptions program;
@@ -41,7 +41,7 @@ struct ExplainOptions {
 };
 
 std::string emit_text(const Program& program, Emit kind) {
-  return backend::llvm_cpu::emit(lower_program(program), program.state.target(), kind).bytes;
+  return backend::emit(lower_program(program), program.state.target(), kind).bytes;
 }
 
 Json to_json(const CodeCounts& counts) {
