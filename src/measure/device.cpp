@@ -274,6 +274,7 @@ class Device : public Measurer {
     const std::unique_ptr<Worker, decltype(give_back)> lease(worker, give_back);
     Built b = read_build(worker->call(build_request(t, trace), limit_s), limit_s);
     b.seconds = since(start);
+    b.job.device = t.target->device;
     return b;
   }
 

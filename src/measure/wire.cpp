@@ -182,13 +182,14 @@ Message encode(const RunJob& job) {
                to_text(job.min_run_s),
                to_text(job.limit_s),
                job.check ? "check" : "time",
-               std::to_string(job.poison)};
+               std::to_string(job.poison),
+               job.device};
   for (const Param& p : job.params) m.push_back(to_text(p));
   return m;
 }
 
 bool decode(const Message& m, RunJob& job) {
-  constexpr size_t kFixed = 9;
+  constexpr size_t kFixed = 10;
   int64_t threads = 0;
   int64_t poison = 0;
   if (m.size() < kFixed || m[0] != "run" || !parse(m[2], job.workspace_bytes) ||
@@ -197,6 +198,7 @@ bool decode(const Message& m, RunJob& job) {
     return false;
   }
   job.library = m[1];
+  job.device = m[9];
   job.threads = static_cast<int>(threads);
   job.cold = m[4] == "cold";
   job.check = m[7] == "check";

@@ -37,7 +37,8 @@ struct Param {
   int64_t bytes = 0;
 };
 struct RunJob {
-  std::string library;  // a shared library that defines kEntry
+  std::string device = "cpu";  // see measure/run/device.h
+  std::string library;         // a module of that device that defines kEntry
   int64_t workspace_bytes = 0;
   std::vector<Param> params;
   int threads = 1;

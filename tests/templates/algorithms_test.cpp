@@ -126,8 +126,7 @@ class AlgorithmsTest : public ::testing::TestWithParam<Case> {
     const auto state = schedule::replay(initial, trace);
     ASSERT_TRUE(state);
     std::unique_ptr<backend::Compiler> compiler;
-    if (target::runs_here(initial.target()))
-      compiler = backend::make_compiler(initial.target());
+    if (target::runs_here(initial.target())) compiler = backend::make_compiler(initial.target());
     const auto outcome = fuzz::check_program(*state, inputs_, expected_, compiler.get());
     EXPECT_FALSE(outcome.refused);
     EXPECT_EQ(outcome.problem, "") << initial.target().cpu().cores << " cores\n"

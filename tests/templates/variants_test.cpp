@@ -56,8 +56,7 @@ void expect_right(const schedule::State& s, const std::string& steps) {
   Rng rng(1);
   const auto inputs = fuzz::random_inputs(s.dag(), rng);
   std::unique_ptr<backend::Compiler> compiler;
-  if (target::runs_here(s.target()))
-    compiler = backend::make_compiler(s.target());
+  if (target::runs_here(s.target())) compiler = backend::make_compiler(s.target());
   const auto outcome =
       fuzz::check_program(s, inputs, te::evaluate(s.dag(), inputs), compiler.get());
   EXPECT_FALSE(outcome.refused);
@@ -178,8 +177,7 @@ TEST(Variants, SumsInBfloat16UseTheInstruction) {
   ASSERT_TRUE(s);
   const auto f = lower::lower(*s);
   ASSERT_TRUE(f);
-  const std::string text =
-      backend::llvm_cpu::emit(*f, initial.target(), backend::llvm_cpu::Emit::kAssembly).bytes;
+  const std::string text = backend::emit(*f, initial.target(), backend::Emit::kAssembly).bytes;
   EXPECT_NE(text.find("vdpbf16ps"), std::string::npos);
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tenon-run/guarded.h"
+#include "measure/run/guarded.h"
 
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <vector>
 
 namespace tenon::run {
 namespace {
@@ -21,38 +20,6 @@ size_t up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 bool all_canaries(const char* from, const char* to) {
   return std::all_of(from, to, [](char c) { return c == kCanary; });
-}
-
-template <class T>
-void pattern(std::vector<char>& bytes, T one, T random_bits) {
-  uint64_t x = 0x9e3779b97f4a7c15ULL;
-  for (size_t i = 0; i + sizeof(T) <= bytes.size(); i += sizeof(T)) {
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    const T v = static_cast<T>(one | (static_cast<T>(x >> 8) & random_bits));
-    std::memcpy(bytes.data() + i, &v, sizeof v);
-  }
-}
-
-void pattern_of(const std::string& dtype, std::vector<char>& bytes) {
-  if (dtype == "f64") {
-    pattern<uint64_t>(bytes, 0x3fe0000000000000, 0x800fffffffffffff);
-  } else if (dtype == "f32") {
-    pattern<uint32_t>(bytes, 0x3f000000, 0x807fffff);
-  } else if (dtype == "bf16") {
-    pattern<uint16_t>(bytes, 0x3f00, 0x807f);
-  } else if (dtype == "f16") {
-    pattern<uint16_t>(bytes, 0x3800, 0x83ff);
-  } else if (dtype == "i64" || dtype == "u64") {
-    pattern<uint64_t>(bytes, 0, 1);
-  } else if (dtype == "i32" || dtype == "u32") {
-    pattern<uint32_t>(bytes, 0, 1);
-  } else if (dtype == "i16" || dtype == "u16") {
-    pattern<uint16_t>(bytes, 0, 1);
-  } else {
-    pattern<uint8_t>(bytes, 0, 1);
-  }
 }
 
 }  // namespace
@@ -77,6 +44,14 @@ Guarded::Guarded(int64_t bytes, Place place) : bytes_(bytes) {
 
 Guarded::~Guarded() { munmap(map_, mapped_); }
 
+void Guarded::put(const void* from, int64_t count, int64_t at) {
+  std::memcpy(data_ + at, from, static_cast<size_t>(count));
+}
+
+void Guarded::get(void* to, int64_t count, int64_t at) const {
+  std::memcpy(to, data_ + at, static_cast<size_t>(count));
+}
+
 bool Guarded::intact() const {
   return all_canaries(begin_, data_) && all_canaries(data_ + bytes_, end_);
 }
@@ -94,14 +69,6 @@ void Guarded::flush() const {
 #elif defined(__aarch64__)
   asm volatile("dsb ish" ::: "memory");
 #endif
-}
-
-void Guarded::fill(const std::string& dtype) {
-  std::vector<char> bytes(std::min<size_t>(static_cast<size_t>(bytes_), size_t{1} << 16));
-  pattern_of(dtype, bytes);
-  for (size_t at = 0; at < static_cast<size_t>(bytes_); at += bytes.size()) {
-    std::memcpy(data_ + at, bytes.data(), std::min(bytes.size(), static_cast<size_t>(bytes_) - at));
-  }
 }
 
 }  // namespace tenon::run

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often a kernel is run, and how long that took.
+// How often a kernel is run by a device without a clock of its own, and how long that took.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-namespace tenon::run {
+#include "measure/run/device.h"
 
-struct TimingRules {
-  double min_run_s = 0.02;
-  bool cold = true;
-};
+namespace tenon::run {
 
 // Seconds of one call, per repetition: after a warm-up, until the median is known well or min_run_s are spent. Cold:
 // `flush` before each call. Warm: many calls of a short kernel make one repetition.

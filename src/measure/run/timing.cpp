@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tenon-run/timing.h"
+#include "measure/run/timing.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/run/job.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "measure/run/values.h"
+
+namespace tenon::run {
+namespace {
+
+using measure::Message;
+using measure::Param;
+using measure::RunJob;
+
+constexpr int64_t kChunk = 1 << 16;  // bytes that are moved at a time
+
+// Repeats the pattern over the whole buffer.
+void fill(Buffer& b, const std::vector<char>& pattern) {
+  const auto step = static_cast<int64_t>(pattern.size());
+  for (int64_t at = 0; at < b.bytes(); at += step)
+    b.put(pattern.data(), std::min(step, b.bytes() - at), at);
+}
+
+std::vector<char> poison(const RunJob& job) {
+  return std::vector<char>(kChunk, static_cast<char>(job.poison));
+}
+
+// Inputs of a job that checks are left for the caller to fill.
+Arguments make_arguments(const RunJob& job, Device& device) {
+  const Place place = job.check ? Place::kBack : Place::kFront;
+  Arguments a;
+  a.workspace = device.allocate(job.workspace_bytes, place);
+  fill(*a.workspace, poison(job));
+  for (const Param& p : job.params) {
+    a.params.push_back(device.allocate(p.bytes, place));
+    if (p.role == 'o') {
+      fill(*a.params.back(), poison(job));
+    } else if (!job.check) {
+      fill(*a.params.back(), quick_values(p.dtype, std::min(p.bytes, kChunk)));
+    }
+  }
+  return a;
+}
+
+// Empty, or where something was written that is not the kernel's.
+std::string damage(const Arguments& a) {
+  for (size_t i = 0; i < a.params.size(); ++i) {
+    if (!a.params[i]->intact()) return "wrote outside of parameter " + std::to_string(i);
+  }
+  return a.workspace->intact() ? "" : "wrote outside of the workspace";
+}
+
+bool holds(const Buffer& b, const char* expected) {
+  std::vector<char> chunk(static_cast<size_t>(std::min(b.bytes(), kChunk)));
+  for (int64_t at = 0; at < b.bytes(); at += kChunk) {
+    const int64_t n = std::min(kChunk, b.bytes() - at);
+    b.get(chunk.data(), n, at);
+    if (std::memcmp(chunk.data(), expected + at, static_cast<size_t>(n)) != 0) return false;
+  }
+  return true;
+}
+
+Message time_kernel(const RunJob& job, Device& device, Kernel& kernel) {
+  const Arguments a = make_arguments(job, device);
+  TimingRules rules{.min_run_s = job.min_run_s, .cold = job.cold, .flushed = {}};
+  for (const Param& p : job.params) rules.flushed.push_back(p.role != 'i');
+  const std::vector<double> seconds = kernel.time(a, rules);
+  if (std::string why = damage(a); !why.empty()) return {"wrong", why};
+  Message m = {"ok"};
+  for (const double s : seconds) m.push_back(measure::to_text(s));
+  return m;
+}
+
+Message check_kernel(const RunJob& job, Device& device, Kernel& kernel, char* shared) {
+  const std::vector<int64_t> at = measure::offsets(job.params);
+  const Arguments a = make_arguments(job, device);
+  const auto is_output = [&](size_t i) { return job.params[i].role == 'o'; };
+  for (size_t i = 0; i < a.params.size(); ++i) {
+    if (!is_output(i)) a.params[i]->put(shared + at[i], a.params[i]->bytes(), 0);
+  }
+  kernel.launch(a);
+  std::string why = damage(a);
+  for (size_t i = 0; i < a.params.size(); ++i) {
+    if (is_output(i)) {
+      a.params[i]->get(shared + at[i], a.params[i]->bytes(), 0);
+    } else if (!holds(*a.params[i], shared + at[i])) {
+      why = "wrote to input " + std::to_string(i);
+    }
+  }
+  return why.empty() ? Message{"ok"} : Message{"wrong", why};
+}
+
+}  // namespace
+
+Message run_job(const RunJob& job, Device& device, char* shared) {
+  try {
+    const std::unique_ptr<Kernel> kernel = device.load(job.library, job.threads);
+    return job.check ? check_kernel(job, device, *kernel, shared)
+                     : time_kernel(job, device, *kernel);
+  } catch (const Unable& e) {
+    return {"unable", e.what()};
+  } catch (const Unfit& e) {
+    return {"failed", e.what()};
+  } catch (const std::bad_alloc&) {
+    return {"failed", "no memory for its arguments"};
+  }
+}
+
+}  // namespace tenon::run

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job says of a device and of a kernel that do as told.
+#include "measure/run/job.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+
+#include "measure/run/guarded.h"
+#include "measure/run/values.h"
+
+namespace tenon::run {
+namespace {
+
+using measure::Message;
+using measure::RunJob;
+
+char* data(const Arguments& a, size_t i) { return static_cast<Guarded&>(*a.params[i]).data(); }
+
+class ToldDevice : public Device {
+ public:
+  std::function<void(const Arguments&)> kernel;
+  TimingRules asked;
+
+  std::unique_ptr<Buffer> allocate(int64_t bytes, Place place) override {
+    return std::make_unique<Guarded>(bytes, place);
+  }
+  std::unique_ptr<Kernel> load(const std::string& module, int) override {
+    if (module == "unable") throw Unable("no room");
+    if (module == "unfit") throw Unfit("no kernel");
+    return std::make_unique<Told>(*this);
+  }
+
+ private:
+  class Told : public Kernel {
+   public:
+    explicit Told(ToldDevice& d) : d_(d) {}
+    void launch(const Arguments& a) override { d_.kernel(a); }
+    std::vector<double> time(const Arguments& a, const TimingRules& rules) override {
+      d_.asked = rules;
+      d_.kernel(a);
+      return {0.5, 0.25};
+    }
+
+   private:
+    ToldDevice& d_;
+  };
+};
+
+RunJob two_floats(bool check) {
+  RunJob job;
+  job.library = "any";
+  job.params = {{'i', "f32", 8}, {'o', "f32", 8}};
+  job.workspace_bytes = 100;
+  job.check = check;
+  return job;
+}
+
+void doubles(const Arguments& a) {
+  float v[2];
+  std::memcpy(v, data(a, 0), sizeof v);
+  for (float& x : v) x *= 2;
+  std::memcpy(data(a, 1), v, sizeof v);
+}
+
+TEST(RunJob, TimesAreTheDevices) {
+  ToldDevice d;
+  d.kernel = doubles;
+  EXPECT_EQ(run_job(two_floats(false), d, nullptr), (Message{"ok", "0.5", "0.25"}));
+  EXPECT_EQ(d.asked.flushed, (std::vector<bool>{false, true}));
+}
+
+TEST(RunJob, AChecksOutputsLieInTheSharedMemory) {
+  ToldDevice d;
+  d.kernel = doubles;
+  alignas(64) char shared[128] = {};
+  const float in[2] = {1.5F, -4};
+  std::memcpy(shared, in, sizeof in);
+  EXPECT_EQ(run_job(two_floats(true), d, shared), Message{"ok"});
+  float out[2];
+  std::memcpy(out, shared + 64, sizeof out);
+  EXPECT_EQ(out[0], 3);
+  EXPECT_EQ(out[1], -8);
+}
+
+TEST(RunJob, WhatIsNotTheKernelsIsWrong) {
+  ToldDevice d;
+  alignas(64) char shared[128] = {};
+  d.kernel = [](const Arguments& a) { data(a, 0)[3] = 1; };
+  EXPECT_EQ(run_job(two_floats(true), d, shared), (Message{"wrong", "wrote to input 0"}));
+  d.kernel = [](const Arguments& a) { data(a, 1)[8] = 1; };
+  for (const bool check : {false, true})
+    EXPECT_EQ(run_job(two_floats(check), d, shared),
+              (Message{"wrong", "wrote outside of parameter 1"}));
+  d.kernel = [](const Arguments& a) { static_cast<Guarded&>(*a.workspace).data()[100] = 1; };
+  EXPECT_EQ(run_job(two_floats(false), d, nullptr),
+            (Message{"wrong", "wrote outside of the workspace"}));
+}
+
+TEST(RunJob, OutputsArePoisonedAndInputsAreQuickValues) {
+  ToldDevice d;
+  RunJob job = two_floats(false);
+  job.params[0].bytes = job.params[1].bytes = 200000;  // several chunks, the last one not whole
+  job.poison = 0x55;
+  d.kernel = [](const Arguments& a) {
+    for (int64_t i = 0; i < a.params[1]->bytes(); ++i) ASSERT_EQ(data(a, 1)[i], 0x55);
+    for (int64_t i = 0; i < a.params[0]->bytes(); i += 4) {
+      float v = 0;
+      std::memcpy(&v, data(a, 0) + i, 4);
+      ASSERT_TRUE(std::abs(v) >= 0.5F && std::abs(v) < 1) << v;
+    }
+  };
+  EXPECT_EQ(run_job(job, d, nullptr)[0], "ok");
+}
+
+TEST(RunJob, WhoseFaultItIs) {
+  ToldDevice d;
+  RunJob job = two_floats(false);
+  job.library = "unable";
+  EXPECT_EQ(run_job(job, d, nullptr), (Message{"unable", "no room"}));
+  job.library = "unfit";
+  EXPECT_EQ(run_job(job, d, nullptr), (Message{"failed", "no kernel"}));
+  job.library = "any";
+  d.kernel = [](const Arguments&) { throw std::bad_alloc(); };
+  EXPECT_EQ(run_job(job, d, nullptr), (Message{"failed", "no memory for its arguments"}));
+}
+
+TEST(RunJob, NamesItsDeviceOnTheWay) {
+  RunJob job = two_floats(false);
+  job.device = "toy";
+  RunJob back;
+  ASSERT_TRUE(decode(encode(job), back));
+  EXPECT_EQ(back.device, "toy");
+  EXPECT_EQ(back.params.size(), 2u);
+  EXPECT_EQ(RunJob{}.device, "cpu");
+}
+
+}  // namespace
+}  // namespace tenon::run
