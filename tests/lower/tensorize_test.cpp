@@ -60,7 +60,7 @@ tensorize C.cache j.1 k.1 {dot}
 schedule::State scheduled(const Product& p, const std::string& target) {
   const auto t = std::make_shared<target::Target>(target::parse_target(target));
   const schedule::State initial(std::make_shared<const te::ComputeDag>(te::parse(te_text(p))), t);
-  const std::string trace = trace_text(p, t->lanes(4));
+  const std::string trace = trace_text(p, t->cpu().lanes(4));
   return *schedule::replay(initial, schedule::parse_trace(trace, initial));
 }
 
