@@ -9,12 +9,13 @@ add_library(tenon_options INTERFACE)
 target_include_directories(tenon_options INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(tenon_options INTERFACE -Wall -Wextra -Wshadow -Wconversion -Werror)
 
-option(TENON_STATIC_LLVM "Put LLVM and the C++ runtime inside the binaries" OFF)
+option(TENON_STATIC_LLVM "Programs that need no library but libc and libm" OFF)
 set(TENON_SANITIZE "" CACHE STRING "What -fsanitize= is given, for example address,undefined")
 set(tenon_fmt fmt::fmt)
 if(TENON_STATIC_LLVM)
-  set(tenon_fmt fmt::fmt-header-only)
-  target_link_options(tenon_options INTERFACE -static-libstdc++ -static-libgcc)
+  set(tenon_fmt tenon_static_fmt)
+  target_link_options(tenon_options INTERFACE -static-libstdc++ -static-libgcc
+                                              -Wl,--gc-sections)
 endif()
 if(TENON_SANITIZE)
   target_compile_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE} -fno-sanitize-recover=all

@@ -149,7 +149,7 @@ class Run {
 
 std::string beside(const char* self, const std::string& tool) {
   const std::string path(self);
-  return path.substr(0, path.find("bench/search")) + "tools/" + tool + "/" + tool;
+  return path.substr(0, path.find("bench/search")) + "tools/tenon/" + tool;
 }
 
 int run(const Options& o, const char* self) {

@@ -25,11 +25,8 @@ std::string find_helper_tool(const std::string& name, const std::string& given) 
   }
   std::error_code ignored;
   const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const fs::path& p :
-       {here / name, here / ".." / name / name, here / ".." / "libexec" / "tenon" / name}) {
-    if (runs(p)) {
-      return p.lexically_normal().string();
-    }
+  if (runs(here / name)) {
+    return (here / name).string();
   }
   throw UserError(
       fmt::format("{} is missing: it should lie beside {}", name, (here / "tenon").string()),

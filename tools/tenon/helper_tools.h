@@ -6,8 +6,7 @@
 
 namespace tenon::tools {
 
-// As in a build tree (../NAME/NAME), beside the program, or in ../libexec/tenon. `given` wins if it is not empty.
-// Throws UserError that says where it was looked for.
+// `given` wins if it is not empty. Throws UserError that says where it was looked for.
 std::string find_helper_tool(const std::string& name, const std::string& given);
 
 }  // namespace tenon::tools

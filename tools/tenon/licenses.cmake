@@ -11,7 +11,11 @@ function(tenon_write_licenses file)
       "CLI11|BSD-3-Clause|reads the command line|/usr/share/doc/libcli11-dev/copyright"
       "nlohmann json|MIT|writes and reads JSON|/usr/share/doc/nlohmann-json3-dev/copyright"
       "zlib|Zlib|packs .npz files|/usr/share/doc/zlib1g-dev/copyright,/usr/share/doc/zlib1g/copyright"
-      "GCC runtime|GPL-3.0 WITH GCC-exception-3.1|the C++ library|/usr/share/doc/libstdc++6/copyright,/usr/share/doc/gcc-12-base/copyright")
+      "Zstandard|BSD-3-Clause|packed sections of objects|/usr/share/doc/libzstd-dev/copyright,/usr/share/doc/libzstd1/copyright"
+      "SQLite|blessing|keeps the records of tuning|/usr/share/doc/libsqlite3-dev/copyright,/usr/share/doc/libsqlite3-0/copyright"
+      "XGBoost|Apache-2.0|a cost model, loaded when asked for|/usr/share/doc/libxgboost0/copyright,/usr/share/doc/libxgboost-dev/copyright"
+      "dmlc-core|Apache-2.0|needed by XGBoost|/usr/share/doc/libdmlc0/copyright"
+      "GCC runtime|GPL-3.0 WITH GCC-exception-3.1|the C++ library, and threads for XGBoost|/usr/share/doc/libstdc++6/copyright,/usr/share/doc/gcc-12-base/copyright")
   set(body "// SPDX-License-Identifier: Apache-2.0\n// Written by licenses.cmake.\n#include \"tools/tenon/licenses.h\"\n\n")
   string(APPEND body "namespace tenon::tools {\nnamespace {\n\nconstexpr License kLicenses[] = {\n")
   foreach(row IN LISTS rows)

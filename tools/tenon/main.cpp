@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// One program with two names. As tenon it is the command line; as tenon-build it compiles candidates
+// for the tuner in a process of its own, and LLVM is on the disk and in memory once.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
+#include "measure/build.h"
 #include "tools/tenon/cli.h"
 
 namespace {
@@ -31,9 +35,12 @@ void live_with_broken_pipes() {
   }
 }
 
-}  // namespace
+bool is_called(const char* path, std::string_view name) {
+  const std::string_view p(path == nullptr ? "" : path);
+  return p.substr(p.rfind('/') + 1) == name;  // npos + 1 is 0
+}
 
-int main(int argc, char** argv) {
+int run_tenon(int argc, char** argv) {
   using namespace tenon::tools;
   fill_standard_descriptors();
   live_with_broken_pipes();
@@ -51,4 +58,11 @@ int main(int argc, char** argv) {
     surroundings.columns_given = true;
   }
   return run_cli({argv + 1, argv + argc}, surroundings, env);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (is_called(argv[0], "tenon-build")) return tenon::measure::serve_builds(argc, argv);
+  return run_tenon(argc, argv);
 }

@@ -6,7 +6,6 @@
 // their pool would survive neither a fork nor a thread sanitizer. Scoring is shared among threads
 // here.
 #include <fmt/format.h>
-#include <xgboost/c_api.h>
 
 #include <algorithm>
 #include <limits>
@@ -14,6 +13,7 @@
 #include "cost/ansor_loss.h"
 #include "cost/features.h"
 #include "cost/models/shared.h"
+#include "cost/models/xgb_library.h"
 #include "support/check.h"
 #include "support/parallel.h"
 
@@ -50,14 +50,14 @@ constexpr Parameter kParameters[] = {
 
 static_assert(kFeatures == 164);
 
-void check(int status) { TENON_CHECK(status == 0) << "xgboost: " << XGBGetLastError(); }
+void check(int status) { TENON_CHECK(status == 0) << "xgboost: " << xgb().last_error(); }
 
 struct FreeBooster {
-  void operator()(void* b) const { XGBoosterFree(b); }
+  void operator()(void* b) const { xgb().booster_free(b); }
 };
 using Booster = std::unique_ptr<void, FreeBooster>;
 struct FreeMatrix {
-  void operator()(void* m) const { XGDMatrixFree(m); }
+  void operator()(void* m) const { xgb().dmatrix_free(m); }
 };
 using Matrix = std::unique_ptr<void, FreeMatrix>;
 
@@ -147,29 +147,30 @@ class XgbModel : public CostModel {
   static std::string trees_of(BoosterHandle b) {
     bst_ulong length = 0;
     const char* bytes = nullptr;
-    check(XGBoosterSaveModelToBuffer(b, R"({"format": "ubj"})", &length, &bytes));
+    check(xgb().booster_save_model_to_buffer(b, R"({"format": "ubj"})", &length, &bytes));
     return std::string(bytes, length);
   }
 
   // With these trees to begin with; empty: none.
   Booster make_booster(DMatrixHandle data, const std::string& trees) const {
     BoosterHandle handle = nullptr;
-    check(XGBoosterCreate(&data, data == nullptr ? 0 : 1, &handle));
+    check(xgb().booster_create(&data, data == nullptr ? 0 : 1, &handle));
     Booster b(handle);
     set_parameters(handle);
     if (trees.empty()) return b;
     int rounds = 0;
-    check(XGBoosterBoostedRounds(handle, &rounds));  // makes it take its parameters, one thread
-    if (XGBoosterLoadModelFromBuffer(handle, trees.data(), trees.size()) != 0) {
-      throw UserError("the cost model is damaged: " + std::string(XGBGetLastError()));
+    check(
+        xgb().booster_boosted_rounds(handle, &rounds));  // makes it take its parameters, one thread
+    if (xgb().booster_load_model_from_buffer(handle, trees.data(), trees.size()) != 0) {
+      throw UserError("the cost model is damaged: " + std::string(xgb().last_error()));
     }
     set_parameters(handle);  // saved trees do not know how they were grown
     return b;
   }
 
   void set_parameters(BoosterHandle b) const {
-    for (const Parameter& p : kParameters) check(XGBoosterSetParam(b, p.name, p.value));
-    check(XGBoosterSetParam(b, "seed", std::to_string(seed_ & 0x7fffffff).c_str()));
+    for (const Parameter& p : kParameters) check(xgb().booster_set_param(b, p.name, p.value));
+    check(xgb().booster_set_param(b, "seed", std::to_string(seed_ & 0x7fffffff).c_str()));
   }
 
   // More trees of the history; this run's are grown on top of them again.
@@ -191,9 +192,9 @@ class XgbModel : public CostModel {
 
   Booster train(const Programs& programs) const {
     DMatrixHandle handle = nullptr;
-    check(XGDMatrixCreateFromMat_omp(programs.values.data(), programs.values.size() / kFeatures,
-                                     kFeatures, std::numeric_limits<float>::quiet_NaN(), &handle,
-                                     1));
+    check(xgb().dmatrix_create_from_mat_omp(programs.values.data(),
+                                            programs.values.size() / kFeatures, kFeatures,
+                                            std::numeric_limits<float>::quiet_NaN(), &handle, 1));
     const Matrix data(handle);
     Booster b = make_booster(handle, history_);
     boost(b.get(), handle, {programs.rows, labels_of(programs.timing)});
@@ -210,7 +211,7 @@ class XgbModel : public CostModel {
         best = g.rmse;
         waited = 0;
       }
-      check(XGBoosterBoostOneIter(b, data, g.first.data(), g.second.data(), g.first.size()));
+      check(xgb().booster_boost_one_iter(b, data, g.first.data(), g.second.data(), g.first.size()));
     }
   }
 
@@ -218,9 +219,9 @@ class XgbModel : public CostModel {
     const bst_ulong* shape = nullptr;
     bst_ulong dims = 0;
     const float* out = nullptr;
-    check(XGBoosterPredictFromDMatrix(b, data, R"({"type": 1, "training": true,
+    check(xgb().booster_predict_from_dmatrix(b, data, R"({"type": 1, "training": true,
         "iteration_begin": 0, "iteration_end": 0, "strict_shape": false})",
-                                      &shape, &dims, &out));
+                                             &shape, &dims, &out));
     return {out, shape[0]};
   }
 
@@ -256,10 +257,10 @@ class XgbModel : public CostModel {
     const bst_ulong* shape = nullptr;
     bst_ulong dims = 0;
     const float* scores = nullptr;
-    check(XGBoosterPredictFromDense(b, array.c_str(), R"({"type": 1,
+    check(xgb().booster_predict_from_dense(b, array.c_str(), R"({"type": 1,
         "training": false, "iteration_begin": 0, "iteration_end": 0, "strict_shape": false,
         "cache_id": 0, "missing": NaN})",
-                                    nullptr, &shape, &dims, &scores));
+                                           nullptr, &shape, &dims, &scores));
     TENON_CHECK(shape[0] == out.size()) << shape[0] << " predictions for " << out.size() << " rows";
     std::copy(scores, scores + out.size(), out.begin());
   }
