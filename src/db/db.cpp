@@ -197,11 +197,11 @@ class SqliteDatabase : public Database {
     s.step();
   }
 
-  std::optional<RunRow> unfinished(const std::string& command,
-                                   const std::string& model) const override {
+  std::optional<RunRow> unfinished(const std::string& command, const std::string& model,
+                                   const std::function<bool(const RunRow&)>& mine) const override {
     std::optional<RunRow> newest;
     for (RunRow& r : runs()) {
-      if (r.command == command && r.model == model) newest = std::move(r);
+      if (r.command == command && r.model == model && mine(r)) newest = std::move(r);
     }
     return newest && newest->finished.empty() ? newest : std::nullopt;
   }

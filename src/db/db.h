@@ -73,9 +73,10 @@ class Database {
                                                const std::string& model) const = 0;
   virtual std::string begin_run(const std::string& command, const std::string& model) = 0;
   virtual void end_run(const std::string& id) = 0;
-  // The newest run that this command began and that was cut off: rerun is resume.
-  virtual std::optional<RunRow> unfinished(const std::string& command,
-                                           const std::string& model) const = 0;
+  // Rerun is resume: the newest run of this command that is `mine`, if it was cut off.
+  virtual std::optional<RunRow> unfinished(
+      const std::string& command, const std::string& model,
+      const std::function<bool(const RunRow&)>& mine) const = 0;
   virtual void add_event(const std::string& run, const EventRow& e) = 0;
   virtual std::vector<EventRow> events(const std::string& run) const = 0;  // oldest first
   virtual void record(const std::vector<task::Measurement>& m) = 0;        // one transaction

@@ -117,6 +117,13 @@ std::string run_event(const RunTold& r) {
                {"spent_before_s", r.spent_before_s}});
 }
 
+std::optional<std::string> machine_of(const std::string& json) {
+  const Json e = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const bool told = e.is_object() && e.contains("event") && e["event"] == "run" &&
+                    e.contains("target") && e["target"].is_string();
+  return told ? std::optional(e["target"].get<std::string>()) : std::nullopt;
+}
+
 std::string layout_event(const LayoutTold& l) {
   return dump({{"event", "layout"},
                {"task", l.task},

@@ -52,6 +52,8 @@ struct PairTold {
 };
 
 std::string run_event(const RunTold& r);
+// The machine of a run event; nothing where the row is another event, or none.
+std::optional<std::string> machine_of(const std::string& json);
 std::string pair_event(const PairTold& p);
 // What was decided about pairs, by model. Read back when a run goes on; a row that is no event is a UserError.
 std::string pairs_event(const std::vector<Model>& models,

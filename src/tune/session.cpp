@@ -306,11 +306,21 @@ struct Session::Impl {
     return out;
   }
 
+  // Runs may be imported from other machines; what those spent and decided holds only there.
+  bool is_of_this_machine(const db::RunRow& r) const {
+    for (const db::EventRow& e : db.events(r.id)) {
+      const auto machine = machine_of(e.json);
+      if (machine) return *machine == measurer.target(options.compile.target);
+    }
+    return true;  // it was cut off before it told anything
+  }
+
   void begin() {
     start = watch.now();
     if (options.tuner.model == nullptr) options.tuner.model = make_run_model(options.tuner);
     claim = db.claim_runs(options.command, model_names());
-    if (const auto cut_off = db.unfinished(options.command, model_names())) {
+    const auto mine = [&](const db::RunRow& r) { return is_of_this_machine(r); };
+    if (const auto cut_off = db.unfinished(options.command, model_names(), mine)) {
       run = cut_off->id;
       const auto events = db.events(run);
       for (const db::EventRow& e : events) {

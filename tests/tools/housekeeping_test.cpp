@@ -142,6 +142,23 @@ TEST(Doctor, SaysWhatDisturbs) {
   }
 }
 
+TEST(Program, LinksNoXGBoost) {
+  const Outcome o = run_command({"/usr/bin/env", "readelf", "--dynamic", kTenon});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_TRUE(contains(o.out, "libc.so.6")) << o.out;
+  for (const char* library : {"libxgboost", "libgomp", "libdmlc"}) {
+    EXPECT_FALSE(contains(o.out, library)) << "it is loaded when a model asks for it: " << o.out;
+  }
+}
+
+TEST(Program, IsTheCompilerOfTuningByName) {
+  const std::string build = kTenon + "-build";
+  EXPECT_TRUE(std::filesystem::equivalent(build, kTenon));
+  const Outcome o = run_command({build, "version"});
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_EQ(o.err, "tenon-build is a part of tenon that compiles; it is not started by hand\n");
+}
+
 TEST(Licenses, NamesEveryPart) {
   const Outcome o = tenon({"licenses"});
   for (const char* part :

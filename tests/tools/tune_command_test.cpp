@@ -114,6 +114,20 @@ TEST(Tune, DryRunMeasuresNothing) {
   }
 }
 
+TEST(Tune, RecordsTravel) {
+  const TuneFolder here("tune_records_here"), there("tune_records_there");
+  ASSERT_EQ(here.run(kSim).exit_code, 0);
+  const std::string file = here.path("records.jsonl").string();
+  const Outcome out = tenon({"db", "export", file, "--db", here.path("t.db").string()});
+  EXPECT_EQ(out.exit_code, 0) << out.err;
+  const Outcome in = tenon({"db", "import", file, "--db", there.path("t.db").string()});
+  EXPECT_EQ(in.exit_code, 0) << in.err;
+  const Outcome plan = there.run({"--dry-run", "--json", "--sim"});
+  ASSERT_EQ(plan.exit_code, 0) << plan.err;
+  EXPECT_EQ(plan.out, here.run({"--dry-run", "--json", "--sim"}).out);
+  for (const Json& task : Json::parse(plan.out)["tasks"]) EXPECT_GT(task["measured"], 0) << task;
+}
+
 TEST(Tune, AnAgentOfLayoutsIsKeptAndReadAgain) {
   if (!fs::exists(fs::path(TENON_BINARY).parent_path() / "libtenon-torch.so"))
     GTEST_SKIP() << "this build has no plug-in tenon-torch: it has sanitizers, or libtorch-dev is "

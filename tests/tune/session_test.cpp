@@ -71,6 +71,27 @@ TEST_F(SessionTest, GoesOnWhereItWasInterrupted) {
   EXPECT_NE(c.run, a.run);
 }
 
+TEST_F(SessionTest, LeavesTheRunsOfOtherMachinesAlone) {
+  const auto tell_of = [&](const std::string& machine) {
+    const std::string id = db_->begin_run("test", "net");
+    db_->add_event(id, {0, Json{{"event", "run"}, {"target", machine}}.dump()});
+    db_->add_event(id, {1e6, "damaged"});
+    return id;
+  };
+  const std::string before = tell_of("another machine");
+  int asked = 0;
+  const Summary a = run(options(100), [&] { return ++asked > 40; });
+  EXPECT_NE(a.run, before);
+  EXPECT_LT(a.spent_s, 1e6);
+  const std::string after = tell_of("another machine");  // newer than the run to go on with
+  const Summary b = run(options(100));
+  EXPECT_EQ(b.run, a.run);
+  EXPECT_EQ(b.measured, 100);
+  for (const db::RunRow& r : db_->runs()) EXPECT_EQ(r.finished.empty(), r.id != a.run) << r.id;
+  const std::string mine = tell_of(device()->target(target::host_target()));
+  EXPECT_EQ(run(options(10)).run, mine);
+}
+
 TEST_F(SessionTest, TheBudgetEndsIt) {
   SessionOptions o = options(0);
   o.budget_s = 2;
