@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""portable.py BUILD: makes the folder that travels, and its archive, from a build of the portable preset.
+"""portable.py BUILD: makes the folder that travels, and its archive, from a portable build.
 
     BUILD/tenon-0.1.0-x86_64/
       bin/       tenon, tenon-build (the same program), tenon-run

@@ -25,7 +25,8 @@ LIBRARIES = pathlib.Path("/lib/x86_64-linux-gnu")
 
 
 def output(*command):
-    return subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout
+    command = [str(c) for c in command]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def needed(file):
@@ -55,16 +56,17 @@ def check_files(checks, folder):
         extra = needed(file) - MAY_NEED
         checks.expect(not extra, f"{file.name} needs libc and libm only", f"it needs {extra}")
         dynamic = output("readelf", "--dynamic", "--wide", file)
-        checks.expect("PATH)" not in dynamic, f"{file.name} names no folder of the machine that built it")
+        checks.expect("PATH)" not in dynamic, f"{file.name} names no folder of another machine")
     for file in libraries:
         extra = needed(file) - beside - MAY_NEED
         checks.expect(not extra, f"all that {file.name} needs lies beside it", f"it needs {extra}")
     for file in programs + libraries:
         newest = max(glibc_versions(file))
-        checks.expect(newest <= NEWEST_GLIBC, f"{file.name} runs with glibc 2.36", f"it asks for {newest}")
+        good = newest <= NEWEST_GLIBC
+        checks.expect(good, f"{file.name} runs with glibc 2.36", f"it asks for {newest}")
     archive = folder.with_name(folder.name + ".tar.xz")
-    size = archive.stat().st_size
-    checks.expect(size <= MAX_BYTES, f"{archive.name} has {size / 1e6:.1f} of {MAX_BYTES / 1e6:.0f} MB")
+    size, most = archive.stat().st_size, MAX_BYTES / 1e6
+    checks.expect(size <= MAX_BYTES, f"{archive.name} has {size / 1e6:.1f} of {most:.0f} MB")
 
 
 @contextlib.contextmanager
@@ -81,15 +83,17 @@ def empty_root(folder):
         yield root
 
 
-MOUNT = 'for d in proc sys dev; do mount --rbind /$d "$0/$d" || exit 99; done; exec chroot "$0" "$@"'
+MOUNT = """for d in proc sys dev; do mount --rbind /$d "$0/$d" || exit 99; done
+exec chroot "$0" "$@" """
 
 
 def run_inside(root, args):
     """tenon with `args`, in `root`; no library path, and no variables but these."""
     alone = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
     env = {"HOME": "/home", "LD_LIBRARY_PATH": "", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-    return subprocess.run(alone + ["sh", "-c", MOUNT, str(root), "/tenon/bin/tenon"] + args, env=env,
-                          capture_output=True, text=True, timeout=300, check=False)
+    command = alone + ["sh", "-c", MOUNT, str(root), "/tenon/bin/tenon"] + args
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=300,
+                          check=False)
 
 
 def check_runs(checks, root):
@@ -113,7 +117,7 @@ def check_runs(checks, root):
     run("db", "export", "/home/records.jsonl")
     run("db", "import", "/home/records.jsonl", "--db", "/home/other.db", says="tasks")
     shutil.rmtree(root / "tenon" / "lib")
-    again = ("tune", "/home/dqn.onnx", "--trials", "4", "-o", "/home/again", "--db", "/home/again.db")
+    again = ("tune", "/home/dqn.onnx", "--trials", "4", "-o", "/home/again", "--db", "/home/a.db")
     run(*again, code=2, says="the cost model xgb needs XGBoost")
     run(*again, "--cost-model", "random")
 

@@ -12,8 +12,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kName = "libxgboost.so.0";
-// Each needs only those before it. The loader finds a library that is loaded already by its name, so
-// none of them has to know the folder.
+// Each needs only those before it. The loader finds a library that is loaded already by its name,
+// so none of them has to know the folder.
 constexpr const char* kCompanions[] = {"libgcc_s.so.1", "libstdc++.so.6", "libgomp.so.1",
                                        "libdmlc.so.0"};
 

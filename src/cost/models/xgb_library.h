@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XGBoost's C API, loaded when the first model asks for it. Nothing else in tenon needs XGBoost, and
-// it brings libraries of its own; so no program links it.
+// XGBoost's C API, loaded when the first model asks for it. Nothing else in tenon needs XGBoost,
+// and it brings libraries of its own; so no program links it.
 //
 //   xgb().booster_free(handle);                                  // XGBoosterFree(handle)
 #pragma once
@@ -29,10 +29,12 @@ struct XgbLibrary {
   decltype(&XGDMatrixFree) dmatrix_free = nullptr;
 };
 
-// The library of this process, loaded once and never unloaded. Throws UserError where it is missing.
+// The library of this process, loaded once and never unloaded. Throws UserError where it is
+// missing.
 const XgbLibrary& xgb();
 
-// Where it is looked for, in this order: beside the program, in ../lib/tenon, where the system has it.
+// Where it is looked for, in this order: beside the program, in ../lib/tenon, where the system has
+// it.
 std::vector<std::string> xgb_places(const std::filesystem::path& program_folder);
 
 // The first of `places` that can be loaded. A place with a folder may hold there what XGBoost needs
