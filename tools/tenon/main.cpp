@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program with two names. As tenon it is the command line; as tenon-build it compiles candidates
-// for the tuner in a process of its own, and LLVM is on the disk and in memory once.
+// One program with two names. As tenon it is the command line; as tenon-build it compiles
+// candidates for the tuner in a process of its own, and LLVM is on the disk and in memory once.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
