@@ -105,7 +105,7 @@ bool prelu(Draft& d, const Row& row) {
   return d.node(row.name(), {x.name, d.leaf(x.type(), slope).name});
 }
 
-const Row kRows[] = {
+const Row kBinaryRows[] = {
     {"Add", 7, 13, kFloats | kWide, binary},
     {"Add", 14, 21, kNumbers | kBF16, binary},
     {"And", 7, 21, kBool, logic},
@@ -145,6 +145,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_binary() { return kRows; }
+std::span<const Row> rows_binary() { return kBinaryRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -96,7 +96,7 @@ bool scan(Draft& d, const Row& row) {
 
 constexpr Types kSubgraph = kFloats | kI32 | kI64;
 
-const Row kRows[] = {
+const Row kControlRows[] = {
     {"If", 7, 21, kSubgraph, choice},
     {"Loop", 11, 21, kSubgraph, loop},
     {"Scan", 9, 21, kSubgraph, scan},
@@ -104,6 +104,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_control() { return kRows; }
+std::span<const Row> rows_control() { return kControlRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -150,7 +150,7 @@ bool unique(Draft& d, const Row& row) {
                 static_cast<size_t>(d.rng().between(1, 4)));
 }
 
-const Row kRows[] = {
+const Row kIndexRows[] = {
     {"ArgMax", 7, 21, kNumbers, arg},
     {"ArgMin", 7, 21, kNumbers, arg},
     {"Compress", 9, 21, kAll, compress},
@@ -171,6 +171,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_index() { return kRows; }
+std::span<const Row> rows_index() { return kIndexRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -91,7 +91,7 @@ bool det(Draft& d, const Row& row) {
   return d.node(row.name(), {of_shape(d, d.type_among(row.types), s).name});
 }
 
-const Row kRows[] = {
+const Row kLinearRows[] = {
     {"Det", 11, 21, kF32 | kF64, det}, {"Einsum", 12, 21, kFloats | kWide, einsum},
     {"Gemm", 7, 8, kFloats, gemm},     {"Gemm", 9, 21, kFloats | kWide, gemm},
     {"MatMul", 7, 8, kFloats, matmul}, {"MatMul", 9, 21, kFloats | kWide, matmul},
@@ -100,6 +100,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_linear() { return kRows; }
+std::span<const Row> rows_linear() { return kLinearRows; }
 
 }  // namespace tenon::graph_fuzz

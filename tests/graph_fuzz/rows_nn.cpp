@@ -221,7 +221,7 @@ bool roi_align(Draft& d, const Row& row) {
                  {"sampling_ratio", d.rng().between(1, 2)}});
 }
 
-const Row kRows[] = {
+const Row kNnRows[] = {
     {"AveragePool", 7, 21, kFloats, average_pool},
     {"Conv", 7, 21, kFloats, conv},
     {"Conv", 7, 21, kF32, conv},
@@ -242,6 +242,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_nn() { return kRows; }
+std::span<const Row> rows_nn() { return kNnRows; }
 
 }  // namespace tenon::graph_fuzz

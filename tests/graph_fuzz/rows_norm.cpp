@@ -61,7 +61,7 @@ bool mean_variance_norm(Draft& d, const Row& row) {
   return d.node(row.name(), {x.name});
 }
 
-const Row kRows[] = {
+const Row kNormRows[] = {
     {"BatchNormalization", 7, 21, kFloats, batch_norm},
     {"GroupNormalization", 18, 21, kFloats, group_norm},
     {"InstanceNormalization", 7, 21, kFloats, instance_norm},
@@ -71,6 +71,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_norm() { return kRows; }
+std::span<const Row> rows_norm() { return kNormRows; }
 
 }  // namespace tenon::graph_fuzz

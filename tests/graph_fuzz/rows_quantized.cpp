@@ -102,7 +102,7 @@ bool qlinear_conv(Draft& d, const Row& row) {
 
 constexpr Types kBytes = kI8 | kU8;
 
-const Row kRows[] = {
+const Row kQuantizedRows[] = {
     {"ConvInteger", 10, 21, kBytes, conv_integer},
     {"DequantizeLinear", 10, 21, kBytes | kI32, quantize},
     {"DynamicQuantizeLinear", 11, 21, kF32, dynamic_quantize},
@@ -114,6 +114,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_quantized() { return kRows; }
+std::span<const Row> rows_quantized() { return kQuantizedRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -70,7 +70,7 @@ bool recurrent(Draft& d, const Row& row) {
   return d.node_with(row.name(), in, a, wanted);
 }
 
-const Row kRows[] = {
+const Row kRecurrentRows[] = {
     {"GRU", 7, 21, kF32 | kF64, recurrent},
     {"LSTM", 7, 21, kF32 | kF64, recurrent},
     {"RNN", 7, 21, kF32 | kF64, recurrent},
@@ -78,6 +78,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_recurrent() { return kRows; }
+std::span<const Row> rows_recurrent() { return kRecurrentRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -87,7 +87,7 @@ bool loss(Draft& d, const Row& row) {
 constexpr Types kReduced = kFloats | kWide;
 constexpr Range kPositive{0.05, 40, false}, kExponent{-8, 6, false}, kSmall{-4, 4, false};
 
-const Row kRows[] = {
+const Row kReduceRows[] = {
     {"Hardmax", 7, 21, kFloats, over_rows},
     {"LogSoftmax", 7, 21, kFloats, over_rows},
     {"LpNormalization", 7, 21, kFloats, lp_normalization, kPositive},
@@ -110,6 +110,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_reduce() { return kRows; }
+std::span<const Row> rows_reduce() { return kReduceRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -286,7 +286,7 @@ bool center_crop_pad(Draft& d, const Row& row) {
   return d.node(row.name(), {x.name, d.ints(to).name});
 }
 
-const Row kRows[] = {
+const Row kShapeRows[] = {
     {"CenterCropPad", 18, 21, kAll, center_crop_pad},
     {"Concat", 7, 21, kAll, concat},
     {"Constant", 7, 8, kFloats, constant},
@@ -317,6 +317,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_shape() { return kRows; }
+std::span<const Row> rows_shape() { return kShapeRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -31,7 +31,7 @@ bool mel_weights(Draft& d, const Row& row) {
                              d.constant(ir::kF32, {}, {3000, 4096, true}).name});
 }
 
-const Row kRows[] = {
+const Row kSignalRows[] = {
     {"BlackmanWindow", 17, 21, kI64, window},       {"DFT", 17, 21, kF32, dft},
     {"HammingWindow", 17, 21, kI64, window},        {"HannWindow", 17, 21, kI64, window},
     {"MelWeightMatrix", 17, 21, kI64, mel_weights},
@@ -39,6 +39,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_signal() { return kRows; }
+std::span<const Row> rows_signal() { return kSignalRows; }
 
 }  // namespace tenon::graph_fuzz

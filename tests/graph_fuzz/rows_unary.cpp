@@ -115,7 +115,7 @@ bool dropout_12(Draft& d, const Row& row) {
 constexpr Range kUnit{-1, 1, false}, kPositive{0.01, 1000, false}, kExponent{-8, 6, false};
 constexpr Range kAngle{-20, 20, false};
 
-const Row kRows[] = {
+const Row kUnaryRows[] = {
     {"Abs", 7, 21, kNumbers, unary_any},
     {"Acos", 7, 21, kFloats, unary, kUnit},
     {"Acosh", 9, 21, kFloats, unary, {1, 1000, false}},
@@ -171,6 +171,6 @@ const Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_unary() { return kRows; }
+std::span<const Row> rows_unary() { return kUnaryRows; }
 
 }  // namespace tenon::graph_fuzz

@@ -229,7 +229,7 @@ std::vector<ValueId> convert_clip(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kActivationRows[] = {
     {"", "Celu", 12, convert_celu},
     {"", "Clip", 6, convert_clip},
     {"", "Elu", 1, convert_elu},
@@ -255,6 +255,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_activation() { return kRows; }
+std::span<const Row> rows_activation() { return kActivationRows; }
 
 }  // namespace tenon::onnx

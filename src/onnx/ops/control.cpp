@@ -286,7 +286,7 @@ std::vector<ValueId> convert_scan_8(Convert& c) {
   return out;
 }
 
-constexpr Row kRows[] = {
+constexpr Row kControlRows[] = {
     {"", "Constant", 1, convert_constant}, {"", "Dropout", 1, convert_dropout_1},
     {"", "Dropout", 7, convert_dropout_7}, {"", "Dropout", 12, convert_dropout_12},
     {"", "Identity", 1, convert_identity}, {"", "If", 1, convert_if},
@@ -296,6 +296,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_control() { return kRows; }
+std::span<const Row> rows_control() { return kControlRows; }
 
 }  // namespace tenon::onnx

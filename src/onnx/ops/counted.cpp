@@ -184,7 +184,7 @@ std::vector<ValueId> convert_unique(Convert& c) {
           c.b().constant(int_array(d.inverse)), c.b().constant(int_array(d.counts))};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kCountedRows[] = {
     {"", "Compress", 9, convert_compress},
     {"", "NonZero", 9, convert_non_zero},
     {"", "Unique", 11, convert_unique},
@@ -192,6 +192,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_counted() { return kRows; }
+std::span<const Row> rows_counted() { return kCountedRows; }
 
 }  // namespace tenon::onnx

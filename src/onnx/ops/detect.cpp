@@ -167,13 +167,13 @@ std::vector<ValueId> convert_max_unpool(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kDetectRows[] = {
     {"", "MaxUnpool", 9, convert_max_unpool},
     {"", "NonMaxSuppression", 10, convert_non_max_suppression},
 };
 
 }  // namespace
 
-std::span<const Row> rows_detect() { return kRows; }
+std::span<const Row> rows_detect() { return kDetectRows; }
 
 }  // namespace tenon::onnx

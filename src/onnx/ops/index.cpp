@@ -337,7 +337,7 @@ std::vector<ValueId> convert_cum_sum(Convert& c) {
   return {c.b().cast(wide_sum, c.dtype(0))};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kIndexRows[] = {
     {"", "ArgMax", 1, convert_arg<true>},
     {"", "ArgMin", 1, convert_arg<false>},
     {"", "CumSum", 11, convert_cum_sum},
@@ -350,6 +350,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_index() { return kRows; }
+std::span<const Row> rows_index() { return kIndexRows; }
 
 }  // namespace tenon::onnx

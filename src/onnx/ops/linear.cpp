@@ -112,7 +112,7 @@ std::vector<ValueId> convert_det(Convert& c) {
   return {c.b().reshape(y, shape)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kLinearRows[] = {
     {"", "Det", 11, convert_det},
     {"", "Einsum", 12, convert_einsum},
     {"", "Gemm", 1, convert_gemm},
@@ -138,6 +138,6 @@ ValueId multiply(Convert& c, ValueId a, ValueId b, const graph::MatMul& op) {
   return c.b().add("matmul", op, {a, b});
 }
 
-std::span<const Row> rows_linear() { return kRows; }
+std::span<const Row> rows_linear() { return kLinearRows; }
 
 }  // namespace tenon::onnx

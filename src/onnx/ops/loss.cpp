@@ -127,7 +127,7 @@ std::vector<ValueId> convert_softmax_cross_entropy(Convert& c) {
   return {nll(c, loss, log_probabilities), log_probabilities};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kLossRows[] = {
     {"", "NegativeLogLikelihoodLoss", 12, convert_nll},
     {"", "NegativeLogLikelihoodLoss", 13, convert_nll},
     {"", "SoftmaxCrossEntropyLoss", 12, convert_softmax_cross_entropy},
@@ -136,6 +136,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_loss() { return kRows; }
+std::span<const Row> rows_loss() { return kLossRows; }
 
 }  // namespace tenon::onnx

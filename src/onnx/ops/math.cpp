@@ -323,7 +323,7 @@ std::vector<ValueId> convert_cast(Convert& c) {
 
 std::vector<ValueId> convert_cast_like(Convert& c) { return {c.b().cast(c.input(0), c.dtype(1))}; }
 
-constexpr Row kRows[] = {
+constexpr Row kMathRows[] = {
     {"", "Abs", 1, unary<absolute>},
     {"", "Acos", 7, function<Intrinsic::kAcos>},
     {"", "Acosh", 9, function<Intrinsic::kAcosh>},
@@ -379,6 +379,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_math() { return kRows; }
+std::span<const Row> rows_math() { return kMathRows; }
 
 }  // namespace tenon::onnx

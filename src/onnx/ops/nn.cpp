@@ -43,7 +43,7 @@ std::vector<ValueId> convert_lrn(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kNnRows[] = {
     {"", "AveragePool", 1, convert_average_pool},
     {"", "Conv", 1, convert_conv},
     {"", "ConvTranspose", 1, convert_conv_transpose},
@@ -63,6 +63,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_nn() { return kRows; }
+std::span<const Row> rows_nn() { return kNnRows; }
 
 }  // namespace tenon::onnx

@@ -218,7 +218,7 @@ std::vector<ValueId> convert_lp_norm(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kNormRows[] = {
     {"", "BatchNormalization", 6, convert_batch_norm},
     {"", "GroupNormalization", 18, convert_group_norm},
     {"", "InstanceNormalization", 6, convert_instance_norm},
@@ -229,6 +229,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_norm() { return kRows; }
+std::span<const Row> rows_norm() { return kNormRows; }
 
 }  // namespace tenon::onnx

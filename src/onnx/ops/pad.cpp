@@ -194,13 +194,13 @@ std::vector<ValueId> convert_center_crop_pad(Convert& c) {
   return {padded(c, p, "constant", &zero, -1)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kPadRows[] = {
     {"", "CenterCropPad", 18, convert_center_crop_pad},
     {"", "Pad", 1, convert_pad},
 };
 
 }  // namespace
 
-std::span<const Row> rows_pad() { return kRows; }
+std::span<const Row> rows_pad() { return kPadRows; }
 
 }  // namespace tenon::onnx

@@ -124,7 +124,7 @@ std::vector<ValueId> convert_qlinear_matmul(Convert& c) {
   return {requantized(c, sum, qa, qb, qy, c.dtype(7))};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kQuantizedRows[] = {
     {"", "ConvInteger", 10, convert_conv_integer},
     {"", "DequantizeLinear", 10, convert_dequantize},
     {"", "DynamicQuantizeLinear", 11, convert_dynamic_quantize},
@@ -138,6 +138,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_quantized() { return kRows; }
+std::span<const Row> rows_quantized() { return kQuantizedRows; }
 
 }  // namespace tenon::onnx

@@ -119,7 +119,7 @@ std::vector<ValueId> convert_dynamic_quantize_matmul(Convert& c) {
 }
 
 constexpr std::string_view kDomain = "com.microsoft";
-constexpr Row kRows[] = {
+constexpr Row kQuantizedMsRows[] = {
     {kDomain, "DynamicQuantizeMatMul", 1, convert_dynamic_quantize_matmul},
     {kDomain, "MatMulIntegerToFloat", 1, convert_matmul_integer_to_float},
     {kDomain, "QLinearAdd", 1, binary<add>},
@@ -132,6 +132,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_quantized_ms() { return kRows; }
+std::span<const Row> rows_quantized_ms() { return kQuantizedMsRows; }
 
 }  // namespace tenon::onnx

@@ -346,13 +346,13 @@ std::vector<ValueId> convert_gru(Convert& c) {
 
 std::vector<ValueId> convert_rnn(Convert& c) { return convert(c, {1, false, {"Tanh"}}, run_rnn); }
 
-constexpr Row kRows[] = {
+constexpr Row kRecurrentRows[] = {
     {"", "GRU", 7, convert_gru},    {"", "GRU", 14, convert_gru}, {"", "LSTM", 7, convert_lstm},
     {"", "LSTM", 14, convert_lstm}, {"", "RNN", 7, convert_rnn},  {"", "RNN", 14, convert_rnn},
 };
 
 }  // namespace
 
-std::span<const Row> rows_recurrent() { return kRows; }
+std::span<const Row> rows_recurrent() { return kRecurrentRows; }
 
 }  // namespace tenon::onnx

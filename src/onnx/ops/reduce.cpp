@@ -301,7 +301,7 @@ std::vector<ValueId> convert_rows(Convert& c) {
   return {on_rows(c, label_of(c), fn)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kReduceRows[] = {
     {"", "Hardmax", 1, convert_rows<hardmax>},
     {"", "LogSoftmax", 1, convert_rows<log_softmax>},
     {"", "ReduceL1", 1, convert_reduce<kL1>},
@@ -319,6 +319,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_reduce() { return kRows; }
+std::span<const Row> rows_reduce() { return kReduceRows; }
 
 }  // namespace tenon::onnx

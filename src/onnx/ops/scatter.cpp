@@ -231,7 +231,7 @@ std::vector<ValueId> convert_scatter_nd(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kScatterRows[] = {
     {"", "Scatter", 9, convert_scatter_elements},
     {"", "ScatterElements", 11, convert_scatter_elements},
     {"", "ScatterND", 11, convert_scatter_nd},
@@ -239,6 +239,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_scatter() { return kRows; }
+std::span<const Row> rows_scatter() { return kScatterRows; }
 
 }  // namespace tenon::onnx

@@ -464,7 +464,7 @@ std::vector<ValueId> convert_tile(Convert& c) {
   })};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kShapeRows[] = {
     {"", "Concat", 1, convert_concat},
     {"", "ConstantOfShape", 9, convert_constant_of_shape},
     {"", "DepthToSpace", 1, convert_depth_to_space},
@@ -488,6 +488,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_shape() { return kRows; }
+std::span<const Row> rows_shape() { return kShapeRows; }
 
 }  // namespace tenon::onnx

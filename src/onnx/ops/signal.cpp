@@ -213,7 +213,7 @@ std::vector<ValueId> convert_mel_weights(Convert& c) {
   return {c.b().constant(std::move(m), "mel")};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kSignalRows[] = {
     {"", "BlackmanWindow", 17, convert_blackman},
     {"", "DFT", 17, convert_dft_17},
     {"", "DFT", 20, convert_dft_20},
@@ -225,6 +225,6 @@ constexpr Row kRows[] = {
 
 }  // namespace
 
-std::span<const Row> rows_signal() { return kRows; }
+std::span<const Row> rows_signal() { return kSignalRows; }
 
 }  // namespace tenon::onnx

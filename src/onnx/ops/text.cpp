@@ -139,12 +139,12 @@ std::vector<ValueId> convert_tfidf(Convert& c) {
   return {b.reshape(weigh(c, v, all), shape)};
 }
 
-constexpr Row kRows[] = {
+constexpr Row kTextRows[] = {
     {"", "TfIdfVectorizer", 9, convert_tfidf},
 };
 
 }  // namespace
 
-std::span<const Row> rows_text() { return kRows; }
+std::span<const Row> rows_text() { return kTextRows; }
 
 }  // namespace tenon::onnx

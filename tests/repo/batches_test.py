@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files cmake/batches.py keeps apart."""
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cmake"))
+import batches
+
+
+def private(*lines):
+    return "namespace tenon {\nnamespace {\n" + "\n".join(lines) + "\n}  // namespace\n}  // namespace tenon\n"
+
+
+class BatchesTest(unittest.TestCase):
+    def expect_apart(self, one, other):
+        self.assertEqual(batches.make_batches({"a": one, "b": other}), [["a"], ["b"]])
+
+    def expect_together(self, one, other):
+        self.assertEqual(batches.make_batches({"a": one, "b": other}), [["a", "b"]])
+
+    def test_functions_of_the_same_parameters_are_kept_apart(self):
+        self.expect_apart(private("int half(int x) {", "}"), private("int half(int y) {", "}"))
+        self.expect_apart(private("E abs(const E& x) {", "}"), private("ir::E abs(const ir::E& e) {", "}"))
+        self.expect_apart(private("int f(A a,", "      B b) {", "}"), private("int f(A c, B d) {", "}"))
+
+    def test_overloads_stand_together(self):
+        self.expect_together(private("Json to_json(const A& a) {", "}"), private("Json to_json(const B& b) {", "}"))
+        self.expect_together(private("int f(A a) {", "}"), private("int f(A a, int n = 1) {", "}"))
+
+    def test_types_and_variables_are_kept_apart(self):
+        self.expect_apart(private("struct Row {", "};"), private("class Row {", "};"))
+        self.expect_apart(private("constexpr Row kRows[] = {", "};"), private("constexpr int kRows = 3;"))
+        self.expect_apart(private("const std::string kName = f(1);"), private("int kName(int x) {", "}"))
+        self.expect_apart(private("using Shape = A;"), private("using Shape = B;"))
+
+    def test_the_same_alias_twice_is_no_clash(self):
+        self.expect_together(private("namespace fs = std::filesystem;"), private("namespace fs = std::filesystem;"))
+        self.expect_together(private("using Json = nlohmann::json;"), private("using Json = nlohmann::json;"))
+
+    def test_static_functions_and_macros_count_as_private(self):
+        self.expect_apart("static int f(int x) {\n}\n", private("int f(int y) {", "}"))
+        self.expect_apart("#define LIMIT 3\n", "#define LIMIT 4\n")
+
+    def test_what_is_not_private_is_not_compared(self):
+        self.expect_together("int half(int x) {\n}\n", private("int half(int y) {", "}"))
+        self.expect_together(private("int f() {", "  int local = 1;", "}"), private("int g() {", "  int local = 2;", "}"))
+
+    def test_a_batch_is_not_too_long(self):
+        text = "\n" * (batches.MAX_LINES // 2)
+        self.assertEqual(batches.make_batches({"a": text, "b": text, "c": text}), [["a", "b"], ["c"]])
+
+
+if __name__ == "__main__":
+    unittest.main()
