@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""batches.py TARGETS: shares the sources of targets out to batches.
+"""batches.py FOLDER: shares the sources of targets out to batches, which are files that include them.
 
-A line of the file TARGETS is "target a.cpp b.cpp ..."; a printed line is "target batch a.cpp ...", with tabs between.
-The compiler reads a batch as one translation unit, so that it reads common headers once. Two files that give a
-private name (one of an unnamed namespace, a static function or a macro) clashing meanings are kept apart:
+A line of FOLDER/targets.txt is "target a.cpp b.cpp ..." with tabs between; the printed lines name what to compile
+instead, "target FOLDER/target_0.cpp ...". The compiler reads a batch as one translation unit, so that it reads
+common headers once. Two files that give a private name (one of an unnamed namespace, a static function or a
+macro) clashing meanings, or hide it, are kept apart:
 
     a.cpp: int half(int x)   b.cpp: int half(int y)   c.cpp: int half(Shape s)   ->   a.cpp c.cpp
                                                                                       b.cpp
 """
+import os
 import pathlib
 import re
 import sys
@@ -17,6 +19,7 @@ TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] )?(\w+
 ALIAS = re.compile(r"(?:using|namespace) (\w+) = ")
 FUNCTION = re.compile(r"[\w:<>,&*\[\] ]*?\b(\w+)\(")
 VARIABLE = re.compile(r"[\w:<>,&* ]*?\b(\w+)(?:\[\w*\])*(?: =|;|\{|\()")
+LOCAL = re.compile(r"\s+(?:static )?const(?:expr)? [\w:<>,&* ]*?\b(k[A-Z]\w*)")
 MACRO = re.compile(r"#\s*define (\w+)")
 SKIPPED = re.compile(r"[\s}/#]|TEST|INSTANTIATE_|template|static_assert|using namespace|using [\w:]+;|extern")
 
@@ -44,7 +47,7 @@ def private_lines(text):
             inside = True
         elif re.match(r"\}\s*// namespace", line):
             inside = False
-        elif line.startswith("#"):
+        elif line.startswith("#") or LOCAL.match(line):
             yield line
         elif (inside or line.startswith("static ")) and line and not SKIPPED.match(line):
             while line.count("(") > line.count(")") and number + 1 < len(lines):
@@ -59,6 +62,8 @@ def private_names(text):
     for line in private_lines(text):
         if match := MACRO.match(line) or ALIAS.match(line):
             meaning = "=" + line
+        elif match := LOCAL.match(line):
+            meaning = "local"
         elif match := TYPE.match(line):
             meaning = "type"
         elif (match := FUNCTION.match(line)) and " = " not in line[: match.end()]:
@@ -72,10 +77,10 @@ def private_names(text):
 
 
 def may_stand_together(one, other):
-    """Two meanings of a name: overloads, or the same alias twice."""
+    """Two meanings of a name: overloads, the same alias twice, or constants of two functions."""
     if one == other:
-        return one.startswith("=")
-    return not any(meaning in ("type", "variable") or meaning.startswith("=") for meaning in (one, other))
+        return one.startswith("=") or one == "local"
+    return not any(meaning in ("type", "variable", "local") or meaning.startswith("=") for meaning in (one, other))
 
 
 def clash(one, other):
@@ -104,9 +109,24 @@ def make_batches(texts):
     return [batch[0] for batch in batches]
 
 
-if __name__ == "__main__":
-    for line in pathlib.Path(sys.argv[1]).read_text().splitlines():
+def write_batch(path, files):
+    """The text is the same in each checkout, for the sake of ccache; an equal file is left as it is."""
+    text = "".join(f'#include "{os.path.relpath(file, path.parent)}"\n' for file in files)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main(folder):
+    for line in (folder / "targets.txt").read_text().splitlines():
         target, *sources = line.split("\t")
-        batches = make_batches({name: pathlib.Path(name).read_text() for name in sources})
-        for number, files in enumerate(batches):
-            print(target, f"{target}_{number}", *files, sep="\t")
+        compiled = []
+        for number, files in enumerate(make_batches({name: pathlib.Path(name).read_text() for name in sources})):
+            path = folder / f"{target}_{number}.cpp"
+            if len(files) > 1:
+                write_batch(path, files)
+            compiled.append(files[0] if len(files) == 1 else path.as_posix())
+        print(target, *compiled, sep="\t")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

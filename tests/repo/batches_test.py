@@ -38,6 +38,11 @@ class BatchesTest(unittest.TestCase):
         self.expect_together(private("namespace fs = std::filesystem;"), private("namespace fs = std::filesystem;"))
         self.expect_together(private("using Json = nlohmann::json;"), private("using Json = nlohmann::json;"))
 
+    def test_a_constant_of_a_function_hides_none_of_another_file(self):
+        local = "int f() {\n  constexpr int64_t kMost = 3;\n}\n"
+        self.expect_together(local, local.replace("f()", "g()"))
+        self.expect_apart(local, private("constexpr int64_t kMost = 3;"))
+
     def test_static_functions_and_macros_count_as_private(self):
         self.expect_apart("static int f(int x) {\n}\n", private("int f(int y) {", "}"))
         self.expect_apart("#define LIMIT 3\n", "#define LIMIT 4\n")
