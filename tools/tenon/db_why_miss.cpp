@@ -52,7 +52,7 @@ Json to_json(const std::vector<Row>& rows, const std::string& target, const std:
   Json tasks = Json::array();
   for (const Row& r : rows) {
     Json list = Json::array();
-    for (const Difference& d : r.miss.differences) {
+    for (const FieldDifference& d : r.miss.differences) {
       list.push_back({{"field", d.field}, {"wanted", d.wanted}, {"recorded", d.recorded}});
     }
     const bool hit = r.miss.reason == "hit";
@@ -81,7 +81,7 @@ std::string to_text(const std::vector<Row>& rows, const std::string& target,
     text += fmt::format("{:<16}  {:<28} {:<14}  {}\n", escaped(r.task.key), escaped(r.task.label),
                         r.miss.reason, r.miss.what);
     if (!r.miss.nearest.empty()) text += fmt::format("    nearest: task {}\n", r.miss.nearest);
-    for (const Difference& d : r.miss.differences) {
+    for (const FieldDifference& d : r.miss.differences) {
       text += fmt::format("    {}: wanted {}, recorded {}\n", d.field,
                           d.wanted.empty() ? "nothing" : d.wanted,
                           d.recorded.empty() ? "nothing" : d.recorded);

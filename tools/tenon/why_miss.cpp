@@ -81,8 +81,8 @@ std::string only_in(const std::string& a, const std::string& b) {
   return text;
 }
 
-std::vector<Difference> differences(const std::string& prefix, const Fields& wanted,
-                                    const Fields& recorded, const std::string& absent) {
+std::vector<FieldDifference> differences(const std::string& prefix, const Fields& wanted,
+                                         const Fields& recorded, const std::string& absent) {
   std::vector<std::string> names;
   std::map<std::string, std::string> a(wanted.begin(), wanted.end());
   std::map<std::string, std::string> b(recorded.begin(), recorded.end());
@@ -91,7 +91,7 @@ std::vector<Difference> differences(const std::string& prefix, const Fields& wan
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   }
-  std::vector<Difference> list;
+  std::vector<FieldDifference> list;
   for (const std::string& name : names) {
     const std::string w = a.contains(name) ? a[name] : absent;
     const std::string r = b.contains(name) ? b[name] : absent;
@@ -176,9 +176,10 @@ class Search {
 
   // The nearest is the one with the fewest differences.
   template <class FieldsOf>
-  std::vector<Difference> nearest(const std::set<std::string>& texts, const std::string& wanted,
-                                  const std::string& prefix, const FieldsOf& fields_of) const {
-    std::vector<Difference> best;
+  std::vector<FieldDifference> nearest(const std::set<std::string>& texts,
+                                       const std::string& wanted, const std::string& prefix,
+                                       const FieldsOf& fields_of) const {
+    std::vector<FieldDifference> best;
     for (const std::string& text : texts) {
       auto list = differences(prefix, fields_of(wanted), fields_of(text), "none");
       if (best.empty() || list.size() < best.size()) best = std::move(list);
@@ -201,7 +202,7 @@ class Search {
 
   Miss other_task() const {
     const db::TaskRow* found = nullptr;
-    std::vector<Difference> best;
+    std::vector<FieldDifference> best;
     for (const db::TaskRow& t : tasks_) {
       if (t.te != w_.task.te || t.key == w_.task.key || t.te.empty()) continue;
       auto list =

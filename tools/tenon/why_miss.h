@@ -20,7 +20,7 @@ struct Wanted {
   std::string protocol;
 };
 
-struct Difference {
+struct FieldDifference {
   std::string field, wanted, recorded;
 };
 
@@ -29,7 +29,7 @@ struct Miss {
   // computation, its tensors stored otherwise), "never-measured", "unknown".
   std::string reason;
   std::string what;  // a sentence
-  std::vector<Difference> differences;
+  std::vector<FieldDifference> differences;
   std::string
       nearest;  // key of the task that was compared with; empty: the task itself, or nothing is near
   double median_s = 0;  // "hit": of the record
