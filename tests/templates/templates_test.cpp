@@ -22,7 +22,7 @@ TEST_P(TemplateTest, FitsAndIsRight) {
   const auto expected = te::evaluate(*dag, inputs);
   for (const char* name : {"x86-64-v2", "x86-64-v3", "x86-64-v4", "aarch64"}) {
     for (const int cores : {1, 2, 7}) {
-      if (kSanitized && cores != 2) continue;
+      if (kSanitized && (cores != 2 || std::string_view(name) != "x86-64-v4")) continue;
       auto target = std::make_shared<target::Target>(target::parse_target(name));
       target->cpu().cores = cores;
       const schedule::State initial(dag, target);
