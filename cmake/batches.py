@@ -3,11 +3,12 @@
 
 A line of FOLDER/targets.txt is "target a.cpp b.cpp ..." with tabs between; the printed lines name what to compile
 instead, "target FOLDER/target_0.cpp ...". The compiler reads a batch as one translation unit, so that it reads
-common headers once. Two files that give a private name (one of an unnamed namespace, a static function or a
-macro) clashing meanings, or hide it, are kept apart:
+common headers once. A file with a private name (one of an unnamed namespace, a static function or a macro) is
+kept apart from files that use that name, whether for a private thing of their own or for a public one that it
+would hide:
 
-    a.cpp: int half(int x)   b.cpp: int half(int y)   c.cpp: int half(Shape s)   ->   a.cpp c.cpp
-                                                                                      b.cpp
+    a.cpp: int half(int x) {}   b.cpp: y = half(3)   c.cpp: int twice(int x) {}   ->   a.cpp c.cpp
+                                                                                       b.cpp
 """
 import os
 import pathlib
@@ -15,98 +16,74 @@ import re
 import sys
 
 MAX_LINES = 2000
+NOISE = re.compile(r'//[^\n]*|"(?:[^"\\\n]|\\.)*"')
+END = re.compile(r"^\}\s*// namespace\b.*$", re.MULTILINE)
 TYPE = re.compile(r"(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] )?(\w+)")
 ALIAS = re.compile(r"(?:using|namespace) (\w+) = ")
 FUNCTION = re.compile(r"[\w:<>,&*\[\] ]*?\b(\w+)\(")
-VARIABLE = re.compile(r"[\w:<>,&* ]*?\b(\w+)(?:\[\w*\])*(?: =|;|\{|\()")
-LOCAL = re.compile(r"\s+(?:static )?const(?:expr)? [\w:<>,&* ]*?\b(k[A-Z]\w*)")
+VARIABLE = re.compile(r"[\w:<>,&* ]*?\b(\w+)(?:\[\w*\])*(?: =|;|\{)")
 MACRO = re.compile(r"#\s*define (\w+)")
 SKIPPED = re.compile(r"[\s}/#]|TEST|INSTANTIATE_|template|static_assert|using namespace|using [\w:]+;|extern")
+USED = re.compile(r"(?<![\w.:>])(\w+)\b(\()?")
 
 
-def parameter_types(text):
-    """What tells overloads apart, however it is spelt: "(const te::A& a, int b) {" -> "A,int"."""
-    depth, types = 0, []
-    for char in text:
-        depth += (char in "(<[{") - (char in ")>]}")
-        if depth == 0:
-            break
-        if depth == 1 and char in "(,":
-            types.append("")
-        else:
-            types[-1] += char
-    bare = [re.sub(r"\bconst\b|\w+::|&", "", kind.split(" = ")[0]).split() for kind in types]
-    return ",".join(" ".join(words[:-1] or words) for words in bare)
+class Source:
+    def __init__(self, text):
+        text = NOISE.sub("", END.sub("namespace ends", text))
+        self.lines = text.count("\n")
+        self.names = private_names(text)  # {name: its declaration}
+        self.words = {match[1] for match in USED.finditer(text)}
+        self.calls = {match[1] for match in USED.finditer(text) if match[2]}
+
+    def hides(self, other):
+        """Whether a private name of this file changes what the other one means."""
+        for name, declaration in self.names.items():
+            is_function = FUNCTION.match(declaration) and not VARIABLE.match(declaration)
+            same_alias = ALIAS.match(declaration) and other.names.get(name) == declaration
+            if name in (other.calls if is_function else other.words) and not same_alias:
+                return True
+        return False
 
 
 def private_lines(text):
-    """Lines that begin a declaration at the left margin of an unnamed namespace, joined while parentheses are open."""
-    inside, lines = False, text.split("\n")
-    for number, line in enumerate(lines):
+    """Lines that begin a declaration at the left margin of an unnamed namespace, and macros."""
+    inside = False
+    for line in text.split("\n"):
         if line.startswith("namespace {"):
             inside = True
-        elif re.match(r"\}\s*// namespace", line):
+        elif line == "namespace ends":
             inside = False
-        elif line.startswith("#") or LOCAL.match(line):
+        elif MACRO.match(line) or ALIAS.match(line) or line.startswith("static "):
             yield line
-        elif (inside or line.startswith("static ")) and line and not SKIPPED.match(line):
-            while line.count("(") > line.count(")") and number + 1 < len(lines):
-                number += 1
-                line += " " + lines[number].strip()
+        elif inside and line and not SKIPPED.match(line):
             yield line
 
 
 def private_names(text):
-    """{name: set of meanings}; equal aliases mean the same, equal variables and types do not."""
     names = {}
     for line in private_lines(text):
-        if match := MACRO.match(line) or ALIAS.match(line):
-            meaning = "=" + line
-        elif match := LOCAL.match(line):
-            meaning = "local"
-        elif match := TYPE.match(line):
-            meaning = "type"
-        elif (match := FUNCTION.match(line)) and " = " not in line[: match.end()]:
-            meaning = parameter_types(line[match.end() - 1 :])
-        elif match := VARIABLE.match(line):
-            meaning = "variable"
-        else:
-            continue
-        names.setdefault(match[1], set()).add(meaning)
+        for form in (MACRO, ALIAS, TYPE, VARIABLE, FUNCTION):
+            if match := form.match(line):
+                names[match[1]] = line
+                break
     return names
-
-
-def may_stand_together(one, other):
-    """Two meanings of a name: overloads, the same alias twice, or constants of two functions."""
-    if one == other:
-        return one.startswith("=") or one == "local"
-    return not any(meaning in ("type", "variable", "local") or meaning.startswith("=") for meaning in (one, other))
-
-
-def clash(one, other):
-    return any(
-        not may_stand_together(meaning, rival)
-        for name in one.keys() & other.keys()
-        for meaning in one[name]
-        for rival in other[name]
-    )
 
 
 def make_batches(texts):
     """texts: {file: text}. Each file joins the first batch where it fits."""
-    batches = []  # (files, names of each file, lines)
+    batches = []  # [files, sources]
     for file, text in texts.items():
-        names, lines = private_names(text), text.count("\n")
-        for batch in batches:
-            if batch[2] + lines <= MAX_LINES and not any(clash(names, other) for other in batch[1]):
+        source = Source(text)
+        for files, sources in batches:
+            long = sum(other.lines for other in sources) + source.lines > MAX_LINES
+            if not long and not any(source.hides(other) or other.hides(source) for other in sources):
                 break
         else:
-            batch = [[], [], 0]
-            batches.append(batch)
-        batch[0].append(file)
-        batch[1].append(names)
-        batch[2] += lines
-    return [batch[0] for batch in batches]
+            files, sources = [], []
+            batches.append((files, sources))
+        files.append(file)
+        sources.append(source)
+    return [files for files, _ in batches]
 
 
 def write_batch(path, files):

@@ -19,14 +19,13 @@ class BatchesTest(unittest.TestCase):
     def expect_together(self, one, other):
         self.assertEqual(batches.make_batches({"a": one, "b": other}), [["a", "b"]])
 
-    def test_functions_of_the_same_parameters_are_kept_apart(self):
-        self.expect_apart(private("int half(int x) {", "}"), private("int half(int y) {", "}"))
-        self.expect_apart(private("E abs(const E& x) {", "}"), private("ir::E abs(const ir::E& e) {", "}"))
-        self.expect_apart(private("int f(A a,", "      B b) {", "}"), private("int f(A c, B d) {", "}"))
+    def test_private_functions_of_one_name_are_kept_apart(self):
+        self.expect_apart(private("int half(int x) {", "}"), private("int half(Shape s) {", "}"))
+        self.expect_apart(private("std::vector<A> f(A a,", "      B b) {", "}"), private("int f() {", "}"))
 
-    def test_overloads_stand_together(self):
-        self.expect_together(private("Json to_json(const A& a) {", "}"), private("Json to_json(const B& b) {", "}"))
-        self.expect_together(private("int f(A a) {", "}"), private("int f(A a, int n = 1) {", "}"))
+    def test_a_private_function_does_not_hide_a_public_one(self):
+        self.expect_apart(private("int half(int x) {", "}"), "int g() {\n  return half(3);\n}\n")
+        self.expect_together(private("int half(int x) {", "}"), "int g() {\n  return a.half(3) + b::half;\n}\n")
 
     def test_types_and_variables_are_kept_apart(self):
         self.expect_apart(private("struct Row {", "};"), private("class Row {", "};"))
@@ -48,7 +47,8 @@ class BatchesTest(unittest.TestCase):
         self.expect_apart("#define LIMIT 3\n", "#define LIMIT 4\n")
 
     def test_what_is_not_private_is_not_compared(self):
-        self.expect_together("int half(int x) {\n}\n", private("int half(int y) {", "}"))
+        self.expect_together("int half(int x) {\n}\n", "int g(int x) {\n  return half(x);\n}\n")
+        self.expect_together(private("int half(int x) {", "}"), "// half(3)\nint g() {\n}\n")
         self.expect_together(private("int f() {", "  int local = 1;", "}"), private("int g() {", "  int local = 2;", "}"))
 
     def test_a_batch_is_not_too_long(self):
