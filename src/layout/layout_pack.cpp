@@ -288,7 +288,7 @@ void move(const Places& p, const Index& shape, const ir::Array& from, ir::Array&
 
 constexpr int64_t kMaxWalked = int64_t{1} << 22;
 
-int64_t elements_in(const Index& shape) {
+int64_t elements_of(const Index& shape) {
   int64_t n = 1;
   for (const int64_t x : shape) {
     n *= x;
@@ -354,7 +354,7 @@ bool same_storage(const Layout& a, const Layout& b) {
     return true;
   }
   if (a.logical_shape() != b.logical_shape() ||
-      elements_in(a.storage_shape()) != elements_of(b.storage_shape())) {
+      elements_of(a.storage_shape()) != elements_of(b.storage_shape())) {
     return false;
   }
   constexpr int64_t kGlance = 8;  // most that differ do so at once
@@ -365,7 +365,7 @@ bool same_storage(const Layout& a, const Layout& b) {
   if (pa && pb) {
     return *pa == *pb;
   }
-  return elements_in(a.storage_shape()) <= kMaxWalked && hold_the_same(a, b, kMaxWalked);
+  return elements_of(a.storage_shape()) <= kMaxWalked && hold_the_same(a, b, kMaxWalked);
 }
 
 }  // namespace tenon::layout
