@@ -30,7 +30,7 @@ endif()
 
 add_custom_target(unit_tests) # what ./dev test builds again with sanitizers
 
-# Headers cost most of the time of a build without optimisation: in batches it takes a third of it. Other presets
+# Headers cost most of the time of a build without optimisation; a batch reads them once. Other presets
 # compile each file alone, which shows what a file forgets to include.
 option(TENON_BATCHES "Compile sources in batches" OFF)
 function(tenon_batch target)
