@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "search/programs.h"
+#include "search/space/spaces.h"
+#include "search/strategy/mutation.h"
 #include "search/tasks.h"
 
 namespace tenon::search {
@@ -180,9 +183,9 @@ TEST(Sketch, AUsersRuleAddsProgramsToTheSpace) {
   const task::Task t = make_task([](Builder& b) {
     b.output(product(b, "C", b.input("A", ir::kF32, {12, 8}), {8, 32}));
   });
-  const auto plain = make_sketch_space(t, {}), space = make_sketch_space(t, std::span(&rule, 1));
-  ASSERT_EQ(plain->sketches(), 3u);
-  ASSERT_EQ(space->sketches(), 4u);
+  ASSERT_EQ(make_sketches(t).size(), 3u);
+  ASSERT_EQ(make_sketches(t, std::span(&rule, 1)).size(), 4u);
+  const auto space = make_sketch_space(t, std::span(&rule, 1));
   Rng rng(1);
   int drawn = 0;
   for (int i = 0; i < 60; ++i) {
@@ -191,11 +194,11 @@ TEST(Sketch, AUsersRuleAddsProgramsToTheSpace) {
     const std::string text = schedule::to_text(c->trace, {t.dag, t.target});
     if (text.find("split C j [8]\n") != 0) continue;
     ++drawn;
-    const auto changed = space->mutate(*c, rng);
-    if (changed) EXPECT_EQ(changed->sketch, c->sketch);
-    const auto back = space->adopt(c->trace);
-    ASSERT_TRUE(bool(back));
-    EXPECT_EQ(back->sketch, c->sketch);
+    const auto changed = mutated(*space, *c, rng);
+    if (changed) EXPECT_EQ(fault_of(t, *changed), "");
+    const auto back = space->recognise(c->trace);
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(back->made, c->choices);
   }
   EXPECT_GE(drawn, 5);
 }

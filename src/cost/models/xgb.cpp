@@ -81,6 +81,7 @@ struct Programs {
 class XgbModel : public CostModel {
  public:
   XgbModel(uint64_t seed, int threads) : seed_(seed), threads_(threads) {
+    xgb();  // a missing library is told before the first candidate is measured
     TENON_CHECK(threads >= 1) << threads << " threads";
   }
 
