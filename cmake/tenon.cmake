@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# tenon_module(NAME SOURCES a.cpp ... DEPS ir ...): one folder, one static library tenon_NAME.
+# tenon_module(NAME SOURCES a.cpp ... DEPS ir ... [ALONE]): one folder, one static library tenon_NAME.
 # tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
 #   LONG_ARGS --runs=100000 adds the entry NAME_long, which only ./dev test --long runs.
 #   COST 300 lets it start before tests of less cost: about its seconds under sanitizers.
@@ -87,11 +87,13 @@ endfunction()
 cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL tenon_choose_batches)
 
 function(tenon_module name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "" "SOURCES;DEPS;LIBS" ${ARGN})
   add_library(tenon_${name} STATIC ${ARG_SOURCES})
   list(TRANSFORM ARG_DEPS PREPEND tenon_)
   target_link_libraries(tenon_${name} PUBLIC tenon_options ${tenon_fmt} ${ARG_DEPS} PRIVATE ${ARG_LIBS})
-  tenon_batch(tenon_${name})
+  if(NOT ARG_ALONE) # each file is a member of the archive, so that a program takes no more than it calls
+    tenon_batch(tenon_${name})
+  endif()
 endfunction()
 
 # One entry for ctest, which leaves results/NAME.xml; unit tests may take ten minutes, long ones an hour.

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 
 #include "support/check.h"
 #include "support/hash.h"
@@ -110,11 +112,37 @@ std::map<std::string, layout::Layout> parse_edges(const std::string& text,
   return edges;
 }
 
+std::string text_without_scalars(const std::string& te) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_word = [&](char c) { return is_digit(c) || std::isalpha(c) || c == '_'; };
+  std::string out;
+  for (size_t at = 0; at < te.size();) {
+    const bool inside = at > 0 && (is_word(te[at - 1]) || te[at - 1] == '.');
+    if (inside || !is_digit(te[at])) {
+      out += te[at++];
+      continue;
+    }
+    size_t end = at;
+    while (end < te.size() && (is_digit(te[end]) || te[end] == '.' || te[end] == 'e' ||
+                               ((te[end] == '-' || te[end] == '+') && te[end - 1] == 'e'))) {
+      ++end;
+    }
+    const std::string number = te.substr(at, end - at);
+    const bool real = number.find_first_of(".e") != std::string::npos;
+    const double value = real ? std::strtod(number.c_str(), nullptr) : 0;
+    out += real && value != 0 && value != 1 ? "_" : number;
+    at = end;
+  }
+  return out;
+}
+
 Task make_task(std::shared_ptr<const te::ComputeDag> dag,
                std::map<std::string, layout::Layout> edges,
                std::shared_ptr<const target::Target> target) {
   Task t;
-  t.key = fmt::format("{:016x}", Hasher().add(te::to_text(*dag) + edges_text(edges)).value());
+  const std::string te = te::to_text(*dag), lies = edges_text(edges);
+  t.key = fmt::format("{:016x}", Hasher().add(text_without_scalars(te) + lies).value());
+  t.exact_key = fmt::format("{:016x}", Hasher().add(te + lies).value());
   t.label = label_of(*dag);
   t.flops = te::flops(*dag);
   t.bytes = bytes_moved(*dag);

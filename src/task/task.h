@@ -17,14 +17,21 @@ struct Task {
   std::shared_ptr<const te::ComputeDag> dag;
   std::map<std::string, layout::Layout> edges;  // of inputs that are not constant, and of outputs
   std::shared_ptr<const target::Target> target;
-  std::string
-      key;  // 16 hex digits of the dag's text and the edges; what records and lock files go by
-  std::string label;  // "conv bias relu", for people
+  // 16 hex digits of what is computed and of the edges; what records and lock files go by. Tasks that differ in an
+  // inlined scalar alone are equal: a schedule of one serves the other.
+  std::string key;
+  std::string exact_key;  // the same with scalars, as tenon's first records and lock files have it
+  std::string label;      // "conv bias relu", for people
   std::string
       tag;  // tasks of one tag are alike: kinds of ops and the order of magnitude of the work
   double flops = 0;
   double bytes = 0;  // read and written at least once
 };
+// The text of a dag with `_` for each inlined scalar. Those that change what is computed stay: 0, 1, infinities and NaN.
+//
+//   y[i: 8] = max(x[i] * 0.125, 0.0)   =>   y[i: 8] = max(x[i] * _, 0.0)
+std::string text_without_scalars(const std::string& te);
+
 Task make_task(std::shared_ptr<const te::ComputeDag> dag,
                std::map<std::string, layout::Layout> edges,
                std::shared_ptr<const target::Target> target);

@@ -51,6 +51,32 @@ TEST(Task, KeyDependsOnTheEdges) {
   EXPECT_EQ(a.tag, b.tag);
 }
 
+std::shared_ptr<const te::ComputeDag> scaled(double factor, double floor) {
+  te::Builder b;
+  const te::Tensor x = b.input("x0", ir::kF32, {4, 24});
+  b.output(te::elementwise(b, "y", {x}, [&](auto v) {
+    return ir::max(v[0] * ir::make_float(ir::kF32, factor), ir::make_float(ir::kF32, floor));
+  }));
+  return std::make_shared<const te::ComputeDag>(b.finish("y"));
+}
+
+// Scalars are parameters of a kernel, not of a task; those that change what is computed tell tasks apart.
+TEST(Task, KeyLeavesInlinedScalarsOut) {
+  const auto target =
+      std::make_shared<const target::Target>(target::parse_target("x86-64-v3"));
+  const auto key = [&](double factor, double floor) {
+    return make_task(scaled(factor, floor), {}, target).key;
+  };
+  EXPECT_EQ(key(0.125, 0), key(1e-5, 0));
+  EXPECT_EQ(key(0.125, 0), key(37.5, 0));
+  EXPECT_NE(key(0.125, 0), key(1, 0));
+  EXPECT_NE(key(0.125, 0), key(0.125, 0.5));
+  const Task a = make_task(scaled(0.125, 0), {}, target), b = make_task(scaled(2.5, 0), {}, target);
+  EXPECT_NE(a.exact_key, b.exact_key);
+  EXPECT_EQ(text_without_scalars("y[i: 8] = max(x[i] * 0.125, 0.0) + 1.0 - 1e-05 * x2.5"),
+            "y[i: 8] = max(x[i] * _, 0.0) + 1.0 - _ * x2.5");
+}
+
 TEST(Task, EdgesReadBack) {
   const Task t = blocked_task();
   const auto back = parse_edges(edges_text(t.edges), *t.dag);

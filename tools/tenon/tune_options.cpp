@@ -11,6 +11,8 @@
 #include "compile/lock.h"
 #include "files/file.h"
 #include "runtime/cpus.h"
+#include "search/space/spaces.h"
+#include "search/strategy/strategy.h"
 #include "support/nearest.h"
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"

@@ -171,8 +171,9 @@ class Annotator {
     if (inlinable) values.push_back(1);
     for (size_t i = 0; i < loops.size(); ++i) values.push_back(2 + static_cast<int64_t>(i));
     const auto alike = [](const Domain& d) { return std::vector<double>(d.size(), 1); };
-    const int64_t at =
-        b_.ask({HoleKind::kLocation, id, 0}, "location", Domain::of(values), values.back(), alike);
+    const auto read = [&](const schedule::Trace& trace) { return location_in(trace, id, loops); };
+    const int64_t at = b_.ask({HoleKind::kLocation, id, 0}, "location", Domain::of(values),
+                              values.back(), alike, read);
     if (at == 1) b_.compute_inline(StageRef{id});
     if (at >= 2) b_.compute_at(StageRef{id}, loops[static_cast<size_t>(at - 2)]);
   }
@@ -236,8 +237,10 @@ class Annotator {
       w[static_cast<size_t>(rule)] += kRuleChance;
       return w;
     };
-    const int64_t n = b_.ask({HoleKind::kParallel, id, 0}, "parallel",
-                             Domain::range(0, static_cast<int64_t>(outer.size())), rule, weights);
+    const auto read = [&](const schedule::Trace& trace) { return parallel_in(trace, id); };
+    const int64_t n =
+        b_.ask({HoleKind::kParallel, id, 0}, "parallel",
+               Domain::range(0, static_cast<int64_t>(outer.size())), rule, weights, read);
     if (n == 0) return;
     b_.parallel(b_.fuse({outer.begin(), outer.begin() + static_cast<std::ptrdiff_t>(n)}));
   }
@@ -307,8 +310,13 @@ class Annotator {
 
   void limit_unrolling(StageId id) {
     const auto alike = [](const Domain& d) { return std::vector<double>(d.size(), 1); };
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      const auto* step =
+          find_step<schedule::PragmaUnroll>(trace, [&](const auto& u) { return u.stage.id == id; });
+      return step == nullptr ? 0 : step->limit;
+    };
     const Value limit =
-        b_.ask({HoleKind::kUnroll, id, 0}, "unroll", Domain::of({0, 16, 64, 512}), 16, alike);
+        b_.ask({HoleKind::kUnroll, id, 0}, "unroll", Domain::of({0, 16, 64, 512}), 16, alike, read);
     if (limit > 0) b_.limit_unrolling(StageRef{id}, limit);
   }
 
@@ -325,8 +333,12 @@ class Annotator {
       const auto weights = [](const Domain&) {
         return std::vector<double>{1 - kPackChance, kPackChance};
       };
-      const Value packed =
-          b_.ask({HoleKind::kSwitch, o.tensor, kPacked}, "packed", Domain::range(0, 1), 0, weights);
+      const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+        return find_step<schedule::CacheRead>(
+                   trace, [&](const auto& c) { return c.stage.id == o.tensor; }) != nullptr;
+      };
+      const Value packed = b_.ask({HoleKind::kSwitch, o.tensor, kPacked}, "packed",
+                                  Domain::range(0, 1), 0, weights, read);
       if (packed == 1) pack(t, o);
     }
   }

@@ -107,8 +107,14 @@ void vectorize_innermost(Builder& b, StageId id, const std::vector<int64_t>& ext
   const int64_t extent = extents[static_cast<size_t>(l)];
   const int64_t width = b.target().cpu().lanes(b.state().stage(id).buffer.dtype().bytes());
   const auto alike = [](const Domain& d) { return std::vector<double>(d.size(), 1); };
+  const Domain counts = lane_counts(width, extent);
+  const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+    const auto* split = find_step<schedule::Split>(
+        trace, [&](const auto& s) { return s.stage.id == id && s.loop.id == l; });
+    return split == nullptr ? counts.at(counts.size() - 1) : split->factors[0];
+  };
   const space::Value lanes =
-      b.ask({space::HoleKind::kLanes, id, 0}, "lanes", lane_counts(width, extent), width, alike);
+      b.ask({space::HoleKind::kLanes, id, 0}, "lanes", counts, width, alike, read);
   if (extent > lanes) {
     l = b.split<2>({StageRef{id}, LoopRef{l}}, {lanes})[1].id.id;
     if (b.refused()) return;

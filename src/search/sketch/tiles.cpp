@@ -114,8 +114,16 @@ class TileChooser {
            std::string_view name) {
     const schedule::Split& split = split_of(open);
     const size_t inside = out_.factors[open].size() - 1 - level;
-    const Value v =
-        b_.ask(factor_hole(split.stage.id, split.loop.id, inside), name, domain, rule, weights);
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      const auto* shown = find_step<schedule::Split>(trace, [&](const schedule::Split& s) {
+        return s.stage == split.stage && s.loop == split.loop &&
+               s.factors.size() == split.factors.size() && !s.parts;
+      });
+      if (shown == nullptr) return std::nullopt;
+      return shown->factors[level];
+    };
+    const Value v = b_.ask(factor_hole(split.stage.id, split.loop.id, inside), name, domain, rule,
+                           weights, read);
     out_.values[open][level] = v;
     out_.factors[open][level] = v;
   }

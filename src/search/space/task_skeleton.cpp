@@ -98,8 +98,9 @@ const TaskSkeleton::Structures& TaskSkeleton::ask_algorithm(space::Builder& b) c
     }
     return w;
   };
+  const auto read = [](const schedule::Trace& trace) { return algorithm_of(trace); };
   const int64_t a = b.ask({HoleKind::kAlgorithm, -1, 0}, "algorithm", Domain::of(std::move(values)),
-                          rule_, weights);
+                          rule_, weights, read);
   return *std::find_if(algorithms_.begin(), algorithms_.end(),
                        [&](const Structures& s) { return s.algorithm == a; });
 }

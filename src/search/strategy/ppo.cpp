@@ -223,6 +223,10 @@ class Ppo : public Strategy {
 
 }  // namespace
 
+std::shared_ptr<Learner> make_ppo_learner(const LearnerOptions& options) {
+  return std::make_shared<PpoLearner>(options);
+}
+
 std::unique_ptr<Strategy> make_ppo(const space::Space& space, const cost::CostModel*,
                                    const StrategyOptions& options) {
   if (options.layouts == nullptr) {
@@ -232,10 +236,6 @@ std::unique_ptr<Strategy> make_ppo(const space::Space& space, const cost::CostMo
   auto agent = std::dynamic_pointer_cast<PpoLearner>(std::move(learner));
   TENON_CHECK(agent != nullptr) << "a learner of another row";
   return std::make_unique<Ppo>(space, *options.layouts, std::move(agent));
-}
-
-std::shared_ptr<Learner> make_ppo_learner(const LearnerOptions& options) {
-  return std::make_shared<PpoLearner>(options);
 }
 
 }  // namespace tenon::search

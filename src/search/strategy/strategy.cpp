@@ -4,6 +4,15 @@
 #include "support/check.h"
 
 namespace tenon::search {
+
+std::unique_ptr<Strategy> make_evolution(const space::Space& space, const cost::CostModel* model,
+                                         const StrategyOptions& options);
+std::unique_ptr<Strategy> make_random(const space::Space& space, const cost::CostModel* model,
+                                      const StrategyOptions& options);
+std::unique_ptr<Strategy> make_ppo(const space::Space& space, const cost::CostModel* model,
+                                   const StrategyOptions& options);
+std::shared_ptr<Learner> make_ppo_learner(const LearnerOptions& options);
+
 namespace {
 
 constexpr StrategyRow kStrategies[] = {

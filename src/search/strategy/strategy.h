@@ -80,13 +80,4 @@ std::unique_ptr<Strategy> make_strategy(const std::string& name, const space::Sp
 // To be shared by all strategies of that row; null if it learns nothing for other spaces.
 std::shared_ptr<Learner> make_learner(const std::string& name, const LearnerOptions& options);
 
-// The rows.
-std::unique_ptr<Strategy> make_evolution(const space::Space& space, const cost::CostModel* model,
-                                         const StrategyOptions& options);
-std::unique_ptr<Strategy> make_random(const space::Space& space, const cost::CostModel* model,
-                                      const StrategyOptions& options);
-std::unique_ptr<Strategy> make_ppo(const space::Space& space, const cost::CostModel* model,
-                                   const StrategyOptions& options);
-std::shared_ptr<Learner> make_ppo_learner(const LearnerOptions& options);
-
 }  // namespace tenon::search
