@@ -3,6 +3,7 @@
 // where the time went, and at the end the ratio to the template's default, measured alternately.
 //
 //   tune_bench --case c6 --space sketch --trials 200 --threads 1 --seed 1
+//   tune_bench --case c6 --trials 400 --threads 1 --rate    // programs per second of tenon tune's own loop
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "search/strategy/scoring.h"
 #include "support/check.h"
 #include "templates/template.h"
+#include "tune/tuner.h"
 
 namespace tenon::search {
 namespace {
@@ -32,6 +34,7 @@ struct Options {
   int threads = 1;
   uint64_t seed = 1;
   bool sim = false, plain = false, all = false, final = true, trace = false;
+  bool rate = false, overlap = false;
   StrategyOptions search;
 };
 
@@ -98,7 +101,7 @@ class Run {
     std::vector<schedule::Trace> traces;
     for (const space::Program& c : batch) traces.push_back(c.trace);
     samples_.clear();
-    const auto measured = device_.measure(t_, traces, std::isinf(best_s_) ? 0 : best_s_, {});
+    const auto measured = measure::measure(device_, t_, traces, std::isinf(best_s_) ? 0 : best_s_);
     std::vector<Tried> out;
     for (size_t i = 0; i < measured.size(); ++i) {
       const bool ok = measured[i].outcome == task::Outcome::kOk;
@@ -152,6 +155,28 @@ std::string beside(const char* self, const std::string& tool) {
   return path.substr(0, path.find("bench/search")) + "tools/tenon/" + tool;
 }
 
+// What tenon tune does with one task, without a database.
+void report_rate(const Options& o, const task::Task& t, const schedule::Trace& start,
+                 measure::Measurer& device) {
+  tune::TunerOptions tuner;
+  tuner.seed = o.seed;
+  tuner.space = o.space;
+  tuner.strategy = o.strategy;
+  tuner.cost_model = o.model;
+  tuner.trials = static_cast<int64_t>(o.trials);
+  tuner.round = static_cast<int64_t>(o.round);
+  tune::TaskTuner loop({{t, start, "template"}}, {{.weights = {1}}}, tuner, device, nullptr, "",
+                       nullptr);
+  Clock clock;
+  while (loop.step({})) {
+  }
+  const double seconds = clock.lap();
+  fmt::print("{} programs in {:.2f} s: {:.1f} per second, {} failed, best {:.3g} ms\n",
+             loop.measured(), seconds, static_cast<double>(loop.measured()) / seconds,
+             loop.failed(), 1e3 * loop.results()[0].best_s);
+  for (const auto& [part, s] : loop.seconds()) fmt::print("{}: {:.2f} s\n", part, s);
+}
+
 int run(const Options& o, const char* self) {
   target::Target machine = target::host_target();
   machine.cpu().cores = o.threads;
@@ -165,6 +190,7 @@ int run(const Options& o, const char* self) {
   } else {
     measure::DeviceOptions d;
     d.protocol.threads = o.threads;
+    d.overlap = o.overlap;
     d.build_tool = beside(self, "tenon-build");
     d.run_tool = beside(self, "tenon-run");
     device = measure::device_measurer(d);
@@ -174,8 +200,12 @@ int run(const Options& o, const char* self) {
   templates::Request direct{t.edges, false};
   direct.algorithm = 0;
   const auto rule = templates::choose(initial, direct);
+  if (o.rate) {
+    report_rate(o, t, rule.trace, *device);
+    return 0;
+  }
   const std::vector<schedule::Trace> start{rule.trace};
-  const double start_s = device->measure(t, start, 0, {}).at(0).median_s;
+  const double start_s = measure::measure(*device, t, start, 0).at(0).median_s;
   fmt::print("{} ({}), template {}: {:.1f} GFLOP/s\n", o.name, t.label, rule.name,
              t.flops / start_s * 1e-9);
   Run search(o, t, *device);
@@ -203,7 +233,8 @@ Options parse(int argc, char** argv) {
     };
     if (flag("--sim", o.sim, true) || flag("--plain", o.plain, true) ||
         flag("--all", o.all, true) || flag("--no-final", o.final, false) ||
-        flag("--trace", o.trace, true))
+        flag("--trace", o.trace, true) || flag("--rate", o.rate, true) ||
+        flag("--overlap", o.overlap, true))
       continue;
     if (i + 1 >= argc) throw UserError("an option without a value: " + a);
     const std::string v = argv[++i];

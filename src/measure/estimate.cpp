@@ -2,6 +2,7 @@
 #include "measure/estimate.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <string>
 
@@ -35,6 +36,17 @@ MachineState machine_state() {
     }
   }
   return s;
+}
+
+MachineState MachineWatch::now() {
+  const std::scoped_lock lock(mutex_);
+  const double now =
+      std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  if (seen_at_ < 0 || now - seen_at_ >= 1) {
+    seen_ = machine_state();
+    seen_at_ = now;
+  }
+  return seen_;
 }
 
 }  // namespace tenon::measure

@@ -2,6 +2,8 @@
 // What repeated times say, and in what state the machine is while they are taken.
 #pragma once
 
+#include <mutex>
+
 #include "task/record.h"
 
 namespace tenon::measure {
@@ -15,5 +17,16 @@ struct MachineState {
   double mhz = 0;
 };
 MachineState machine_state();  // zeros where nothing is known
+
+// The same, looked at once a second: to ask for the clock interrupts every core.
+class MachineWatch {
+ public:
+  MachineState now();
+
+ private:
+  std::mutex mutex_;
+  double seen_at_ = -1;
+  MachineState seen_;
+};
 
 }  // namespace tenon::measure

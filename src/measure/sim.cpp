@@ -3,7 +3,7 @@
 // machine for the same seed.
 #include <algorithm>
 
-#include "measure/measure.h"
+#include "measure/at_once.h"
 #include "measure/sim_cost.h"
 #include "support/hash.h"
 #include "task/serve.h"
@@ -11,7 +11,7 @@
 namespace tenon::measure {
 namespace {
 
-class Sim : public Measurer {
+class Sim : public AtOnce {
  public:
   explicit Sim(const SimOptions& options) : options_(options) {}
 
@@ -20,16 +20,7 @@ class Sim : public Measurer {
   }
   std::string protocol() const override { return to_string(options_.protocol); }
 
-  std::vector<task::Measurement> measure(const task::Task& t,
-                                         std::span<const schedule::Trace> traces, double,
-                                         const std::function<bool()>& stop) override {
-    std::vector<task::Measurement> out;
-    for (const schedule::Trace& trace : traces) {
-      if (stop && stop()) break;
-      out.push_back(one(t, trace, 0));
-    }
-    return out;
-  }
+  bool overlaps() const override { return options_.overlaps; }
 
   Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
     if (draw(t, trace, 3) >= options_.failures / 4) return {};
@@ -39,8 +30,13 @@ class Sim : public Measurer {
   std::vector<task::Measurement> finals(const task::Task& t,
                                         std::span<const schedule::Trace> traces, double) override {
     std::vector<task::Measurement> out;
-    for (const schedule::Trace& trace : traces) out.push_back(one(t, trace, 1));
+    for (const schedule::Trace& trace : traces) out.push_back(timed(t, trace, 1));
     return out;
+  }
+
+ protected:
+  task::Measurement one(const task::Task& t, const schedule::Trace& trace) override {
+    return timed(t, trace, 0);
   }
 
  private:
@@ -51,7 +47,7 @@ class Sim : public Measurer {
     return static_cast<double>(h.value() >> 11) * 0x1.0p-53;
   }
 
-  task::Measurement one(const task::Task& t, const schedule::Trace& trace, int round) const {
+  task::Measurement timed(const task::Task& t, const schedule::Trace& trace, int round) const {
     task::Measurement m;
     m.task = t.key;
     m.target = target(*t.target);

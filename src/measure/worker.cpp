@@ -58,6 +58,7 @@ void Worker::start() {
                            {fcntl(memory_, F_DUPFD_CLOEXEC, kAbove), kMemory}};
   std::vector<std::string> argv = {tool_};
   argv.insert(argv.end(), args_.begin(), args_.end());
+  const std::scoped_lock lock(life_);
   const int error = spawn_process(pid_, argv, fds);
   for (const Inherited& fd : fds) close(fd.here);
   close(pair[1]);
@@ -68,9 +69,17 @@ void Worker::start() {
   }
   channel_ = pair[0];
   done_ = 0;
+  if (over_) kill(pid_, SIGKILL);
+}
+
+void Worker::interrupt() {
+  const std::scoped_lock lock(life_);
+  over_ = true;
+  if (pid_ > 0) kill(pid_, SIGKILL);
 }
 
 void Worker::stop() {
+  const std::scoped_lock lock(life_);
   if (pid_ > 0) {
     kill(pid_, SIGKILL);
     while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
@@ -104,12 +113,13 @@ Answer Worker::died() {
   int status = 0;
   bool ended = false;
   for (int i = 0; i < static_cast<int>(kDyingS * 1000) && !ended; ++i) {
+    if (i > 0) usleep(1000);
+    const std::scoped_lock lock(life_);
     ended = waitpid(pid_, &status, WNOHANG) == pid_;
-    if (!ended) usleep(1000);
+    if (ended) pid_ = -1;
   }
   a.said = last_words();
   if (ended) {
-    pid_ = -1;
     a.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     a.how = a.signal != 0 ? fmt::format("ended by signal {} ({})", a.signal, strsignal(a.signal))
                           : fmt::format("left with code {}", WEXITSTATUS(status));
@@ -167,7 +177,7 @@ Answer Worker::call(const Message& request, double limit_s, int threads) {
   for (int life = 1;; ++life) {
     Answer a = ask(request, limit_s, threads);
     const bool killed = a.kind == Answer::Kind::kDied && a.signal == SIGKILL;
-    if (!killed || life == kLives) return a;
+    if (!killed || life == kLives || over_) return a;
   }
 }
 

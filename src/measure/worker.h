@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool in another process: asked, waited for, killed when late, started again when needed.
+// A tool in another process: asked, waited for, killed when late, started again when needed. It begins on the CPUs of the
+// thread that calls it.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,11 +33,13 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // One request, one answer. Late is what has used limit_s of CPU time on each of `threads`, or taken kPatience times
-  // as long by the clock: on a busy machine a good candidate is not slow because others run. A process that others killed is asked again, in a new life, a few times. Throws UserError
-  // if the tool cannot be started.
+  // as long by the clock: on a busy machine a good candidate is not slow because others run. A process that others
+  // killed is asked again, in a new life, a few times. Throws UserError if the tool cannot be started.
   Answer call(const Message& request, double limit_s, int threads = 1);
   // Kills the process, if there is one, and waits for its end.
   void stop();
+  // From another thread: kills the process, and a call that waits for it comes back; none is started again.
+  void interrupt();
   // The shared memory, made `bytes` long; a descriptor that stays the worker's.
   int memory(int64_t bytes);
 
@@ -50,6 +55,8 @@ class Worker {
   std::vector<std::string> args_;
   int calls_;
   int done_ = 0;
+  std::mutex life_;  // of the process: held where it begins, is killed or is waited for
+  std::atomic<bool> over_ = false;
   pid_t pid_ = -1;
   int channel_ = -1;
   int memory_;  // these two outlive the process: the caller's inputs are there for the next one

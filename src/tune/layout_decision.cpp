@@ -55,6 +55,7 @@ std::vector<compile::Layouts> decide_layouts(compile::LayoutTimes layout_times,
     TaskTuner defaults(unknown, {spec}, once, measurer, db, run, {});
     while (!(stop && stop()) && defaults.step(stop)) {
     }
+    defaults.settle();
     for (size_t i = 0; i < unknown.size(); ++i) {
       const TaskResult& r = defaults.results()[i];
       const task::Task& task = unknown[i].task;

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 #include "files/file.h"
 #include "graph/partition.h"
 #include "search/layout/layout_skeleton.h"
 #include "support/check.h"
-#include "tune/events.h"
 #include "tune/task_times.h"
 
 namespace tenon::tune {
@@ -131,7 +131,7 @@ struct LayoutSearch::Impl {
       s = try_one(*o, p, stop);
     } catch (const InternalError& e) {
       // A fault of ours costs this layout, not the night's work.
-      tell(fault_event(o->given.task.key, e.what()));
+      tell(events::Fault{o->given.task.key, e.what()});
     }
     if (stop && stop()) return true;  // perhaps cut short: no reward
     if (p) o->strategy->tell(std::vector<search::Tried>{{*p, s}});
@@ -161,14 +161,14 @@ struct LayoutSearch::Impl {
     const TaskToTune t = with_layout(o, edges);
     const double s = seconds_of(t, stop);
     if (!p) o.default_s = s;
-    tell(layout_event({.task = o.given.task.key,
-                       .label = o.given.task.label,
-                       .point = p ? o.layouts.text(point) : "as it was",
-                       .edges = task::edges_text(edges),
-                       .seconds = s,
-                       .default_s = o.default_s,
-                       .best_s = std::min(s, o.best_s),
-                       .tried = o.tried + 1}));
+    tell(events::LayoutTried{.task = o.given.task.key,
+                             .label = o.given.task.label,
+                             .point = p ? o.layouts.text(point) : "as it was",
+                             .edges = task::edges_text(edges),
+                             .s = s,
+                             .default_s = o.default_s,
+                             .best_s = std::min(s, o.best_s),
+                             .tried = o.tried + 1});
     return s;
   }
 };
@@ -179,7 +179,7 @@ LayoutSearch::LayoutSearch(const std::vector<TaskToTune>& tasks,
                            db::Database* db, const std::string& run, Tell tell)
     : impl_(std::make_unique<Impl>(
           tasks, models, tuner, options, measurer, db, run,
-          tell ? std::move(tell) : [](const std::string&) {})) {}
+          tell ? std::move(tell) : [](const events::Event&) {})) {}
 LayoutSearch::~LayoutSearch() = default;
 
 bool LayoutSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }

@@ -6,7 +6,6 @@
 
 #include "support/check.h"
 #include "tune/best_schedules.h"
-#include "tune/events.h"
 #include "tune/task_times.h"
 
 namespace tenon::tune {
@@ -97,7 +96,7 @@ struct PairSearch::Impl {
       try_one(p, stop);
     } catch (const InternalError& e) {
       // A fault of ours costs this pair, not the night's work.
-      tell(fault_event(p.joined.task.key, e.what()));
+      tell(events::Fault{p.joined.task.key, e.what()});
     }
     ++next;
     return true;
@@ -110,14 +109,14 @@ struct PairSearch::Impl {
       if (!times.knows(t->task.key)) return;  // cut short
     }
     const bool pays = joined < kPays * apart;
-    tell(pair_event({.task = p.joined.task.key,
-                     .label = p.joined.task.label,
-                     .first = p.first.task.key,
-                     .second = p.second.task.key,
-                     .calls = p.calls.size(),
-                     .seconds = joined,
-                     .apart_s = apart,
-                     .taken = pays}));
+    tell(events::PairTried{.task = p.joined.task.key,
+                           .label = p.joined.task.label,
+                           .first = p.first.task.key,
+                           .second = p.second.task.key,
+                           .calls = std::ssize(p.calls),
+                           .s = joined,
+                           .apart_s = apart,
+                           .taken = pays});
     if (!pays) return;
     for (const auto& [model, name] : p.calls) chosen[model].insert(name);
   }
@@ -128,7 +127,7 @@ PairSearch::PairSearch(const std::vector<PairPrograms>& models, const TunerOptio
                        const std::string& run, Tell tell)
     : impl_(new Impl{
           .times = TaskTimes(tuner, options.trials, options.rounds, measurer, db, run, tell),
-          .tell = tell ? tell : [](const std::string&) {},
+          .tell = tell ? tell : [](const events::Event&) {},
           .pairs = {},
           .chosen = std::vector<compile::DepthwisePointwise>(models.size())}) {
   for (size_t m = 0; m < models.size(); ++m) impl_->add(models[m], m);

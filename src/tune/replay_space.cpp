@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "measure/at_once.h"
 #include "support/check.h"
 #include "task/serve.h"
 #include "tune/task_history.h"
@@ -95,7 +96,7 @@ class RecordedSkeleton : public space::Skeleton {
   size_t root_ = 0;
 };
 
-class ReplayMeasurer : public measure::Measurer {
+class ReplayMeasurer : public measure::AtOnce {
  public:
   ReplayMeasurer(std::shared_ptr<const ReplaySpace> r,
                  std::function<void(const task::Measurement&)> seen)
@@ -104,34 +105,31 @@ class ReplayMeasurer : public measure::Measurer {
   std::string target(const target::Target&) const override { return any().target; }
   std::string protocol() const override { return any().protocol; }
 
-  std::vector<task::Measurement> measure(const task::Task& t,
-                                         std::span<const schedule::Trace> traces, double,
-                                         const std::function<bool()>& stop) override {
-    std::vector<task::Measurement> out;
-    for (const schedule::Trace& trace : traces) {
-      if (stop && stop()) break;
-      out.push_back(one(t, trace));
-      if (seen_) seen_(out.back());
-    }
-    return out;
-  }
-
   measure::Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
     using Kind = measure::Verdict::Kind;
-    const task::Measurement m = one(t, trace);
+    const task::Measurement m = answer(t, trace);
     if (m.outcome == task::Outcome::kOk) return {};
     return {m.outcome == task::Outcome::kWrong ? Kind::kWrong : Kind::kUndecided, m.error};
   }
 
   std::vector<task::Measurement> finals(const task::Task& t,
                                         std::span<const schedule::Trace> traces, double) override {
-    return measure(t, traces, 0, nullptr);
+    std::vector<task::Measurement> out;
+    for (const schedule::Trace& trace : traces) out.push_back(one(t, trace));
+    return out;
+  }
+
+ protected:
+  task::Measurement one(const task::Task& t, const schedule::Trace& trace) override {
+    task::Measurement m = answer(t, trace);
+    if (seen_) seen_(m);
+    return m;
   }
 
  private:
   const task::Measurement& any() const { return *r_->find(r_->programs().front().trace); }
 
-  task::Measurement one(const task::Task& t, const schedule::Trace& trace) const {
+  task::Measurement answer(const task::Task& t, const schedule::Trace& trace) const {
     if (const task::Measurement* m = r_->find(trace)) {
       task::Measurement copy = *m;
       copy.verified = false;  // whoever asks verifies again

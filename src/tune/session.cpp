@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "files/file.h"
+#include "measure/cores.h"
 #include "support/check.h"
 #include "support/private_folder.h"
 #include "tune/best_schedules.h"
@@ -53,7 +54,7 @@ struct Session::Impl {
   measure::Measurer& measurer;
   NetworkTimer& timer;
   db::Database& db;
-  Tell forward;
+  Forward forward;
 
   Stopwatch watch;
   std::string run;
@@ -72,7 +73,7 @@ struct Session::Impl {
   double last_write = 0, write_cost = 0;
 
   Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, NetworkTimer& t,
-       db::Database& d, Tell f)
+       db::Database& d, Forward f)
       : models(std::move(m)),
         options(std::move(o)),
         measurer(me),
@@ -88,11 +89,11 @@ struct Session::Impl {
 
   double spent() const { return spent_before + watch.now() - start; }
 
-  void tell(const std::string& json) {
+  void tell(const events::Event& event) {
     const double t = spent();
-    const std::string event = at_time(json, t);
-    db.add_event(run, {t, event});
-    if (forward) forward(event);
+    const std::string json = events::to_json(event, t);
+    db.add_event(run, {t, json});
+    if (forward) forward(json);
   }
 
   // ---- what there is to tune ---------------------------------------------------------------------------------
@@ -192,7 +193,8 @@ struct Session::Impl {
     written[m] = texts(schedules);
     last_write = watch.now();
     write_cost = last_write - before;
-    tell(artifact_event(models[m], static_cast<int>(schedules.size()), write_cost));
+    tell(events::ArtifactWritten{models[m].name, models[m].directory.string(),
+                                 std::ssize(schedules), write_cost});
   }
 
   // Only what changed, and not so often that writing eats the budget.
@@ -294,7 +296,7 @@ struct Session::Impl {
       plans[m] = first_plan();
       write(m, {});
     }
-    tell(network_event(s));
+    tell(network_compared(s));
     return s;
   }
 
@@ -337,16 +339,20 @@ struct Session::Impl {
   }
 
   // Decisions that an earlier part of the run told. What cannot be read is decided again.
-  void restore(size_t row, const std::string& event) try {
-    if (const auto pairs = pairs_of(event, models)) {
-      for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = (*pairs)[m];
-      pairs_decided = true;
+  void restore(size_t row, const std::string& json) {
+    const events::Parsed told = events::parse(json);
+    if (!told.event) {
+      tell(events::Skipped{static_cast<int64_t>(row), told.why});
+    } else if (const auto* pairs = std::get_if<events::PairsChosen>(&*told.event)) {
+      take_pairs(pairs_of(*pairs, models));
+    } else if (const auto* layouts = std::get_if<events::LayoutsChosen>(&*told.event)) {
+      take_layouts(layouts_of(*layouts, models));
     }
-    if (const auto layouts = layouts_of(event, models)) {
-      take_layouts(*layouts);
-    }
-  } catch (const UserError& e) {
-    tell(skipped_event(row, e.what()));
+  }
+
+  void take_pairs(const std::vector<compile::DepthwisePointwise>& chosen) {
+    pairs_decided = true;
+    for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
   }
 
   // Empty: as they were.
@@ -361,13 +367,13 @@ struct Session::Impl {
     TunerOptions o = options.tuner;
     if (o.trials > 0) o.trials = std::max<int64_t>(1, o.trials - spent_elsewhere());
     tuner = std::make_unique<TaskTuner>(tasks, specs, o, measurer, &db, run,
-                                        [this](const std::string& json) { tell(json); });
+                                        [this](const events::Event& e) { tell(e); });
   }
 
   void start_tuner() {
     make_tuner();
-    tell(run_event({run, options, models, tasks, specs, measurer.target(options.compile.target),
-                    measurer.protocol(), tuner->measured(), spent_before}));
+    tell(run_started({run, options, models, tasks, specs, measurer.target(options.compile.target),
+                      measurer.protocol(), tuner->measured(), spent_before}));
   }
 
   // After plans changed: the networks have other tasks.
@@ -451,16 +457,15 @@ struct Session::Impl {
     PairOptions o = options.pairs;
     o.trials = pair_trials();
     PairSearch search(pair_programs(), options.tuner, o, measurer, &db, run,
-                      [this](const std::string& json) { tell(json); });
+                      [this](const events::Event& e) { tell(e); });
     if (search.pairs() == 0) return;
     run_search(search, o.share, stop);
     if (!(stop && stop())) decide_pairs(search.chosen());
   }
 
   void decide_pairs(const std::vector<compile::DepthwisePointwise>& chosen) {
-    pairs_decided = true;
-    tell(pairs_event(models, chosen));
-    for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
+    tell(pairs_chosen(models, chosen));
+    take_pairs(chosen);
     if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
       make_tuner();  // fewer trials are left
     } else {
@@ -488,7 +493,7 @@ struct Session::Impl {
     o.accuracy = options.compile.accuracy;
     o.trials = layout_trials();
     LayoutSearch search(tasks, specs, options.tuner, o, measurer, &db, run,
-                        [this](const std::string& json) { tell(json); });
+                        [this](const events::Event& e) { tell(e); });
     run_search(search, o.share, stop);
     search.keep_learned();
     if (!(stop && stop())) decide(search.layout_times(), stop);
@@ -503,7 +508,7 @@ struct Session::Impl {
     }
     const std::vector<compile::Layouts> chosen =
         decide_layouts(layout_times, compile, options.tuner, measurer, &db, run, stop);
-    tell(layouts_event(models, chosen));
+    tell(layouts_chosen(models, chosen));
     take_layouts(chosen);
     if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
       make_tuner();  // fewer trials are left
@@ -520,6 +525,7 @@ struct Session::Impl {
 
   // Why the rounds ended.
   std::string rounds(const std::function<bool()>& stop) {
+    const measure::KeepTo here(measurer.spare_cpus());
     if (searches_pairs()) search_pairs(stop);
     if (searches_layouts()) search_layouts(stop);
     const double end = rounds_end();
@@ -543,6 +549,7 @@ struct Session::Impl {
     Summary s;
     s.run = run;
     s.reason = reason;
+    tuner->settle();
     if (reason != "interrupted") {
       tuner->finals(kFinalsS, stop);
       renew(true);
@@ -558,7 +565,7 @@ struct Session::Impl {
     s.seconds = tuner->seconds();
     for (const auto& [part, t] : watch.seconds()) s.seconds[part] += t;
     s.spent_s = spent();
-    tell(end_event(s));
+    tell(run_ended(s));
     if (s.reason != "interrupted") db.end_run(run);
     save_model();
     return s;
@@ -566,9 +573,9 @@ struct Session::Impl {
 };
 
 Session::Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
-                 NetworkTimer& timer, db::Database& db, Tell tell)
+                 NetworkTimer& timer, db::Database& db, Forward forward)
     : impl_(std::make_unique<Impl>(std::move(models), std::move(options), measurer, timer, db,
-                                   std::move(tell))) {}
+                                   std::move(forward))) {}
 Session::~Session() = default;
 
 Summary Session::run(const std::function<bool()>& stop) {

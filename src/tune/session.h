@@ -3,7 +3,7 @@
 // loops together, then loops alone within a budget, artifacts renewed on the way, and at the end a comparison of whole
 // networks in which a task that does not gain keeps its default.
 //
-//   Session s(models, options, measurer, db, tell);
+//   Session s(models, options, measurer, timer, db, forward);
 //   Summary sum = s.run(stop);   // at every moment the best verified artifact lies in each model's directory
 #pragma once
 
@@ -63,10 +63,13 @@ struct Summary {
   std::vector<TaskTuner::Reason> reasons;
 };
 
+// Events as the database keeps them, with the time.
+using Forward = std::function<void(const std::string& json)>;
+
 class Session {
  public:
   Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
-          NetworkTimer& timer, db::Database& db, Tell tell);
+          NetworkTimer& timer, db::Database& db, Forward forward);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

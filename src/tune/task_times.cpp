@@ -7,9 +7,8 @@
 namespace tenon::tune {
 namespace {
 
-bool is_fault(const std::string& json) {
-  return json.find(R"("event":"wrong")") != std::string::npos ||
-         json.find(R"("event":"fault")") != std::string::npos;
+bool is_fault(const events::Event& e) {
+  return std::holds_alternative<events::FoundWrong>(e) || std::holds_alternative<events::Fault>(e);
 }
 
 }  // namespace
@@ -25,11 +24,12 @@ double TaskTimes::seconds_of(const TaskToTune& t, const std::function<bool()>& s
   const auto it = known_.find(t.task.key);
   if (it != known_.end()) return it->second;
   TaskTuner loops({t}, {{.weights = {1}}}, tuner_, measurer_, db_, run_,
-                  [this](const std::string& json) {
-                    if (tell_ && is_fault(json)) tell_(json);
+                  [this](const events::Event& e) {
+                    if (tell_ && is_fault(e)) tell_(e);
                   });
   bool more = true;
   while (more && !(stop && stop())) more = loops.step(stop);
+  loops.settle();
   measured_ += loops.measured();
   const double best = loops.results()[0].best_s;
   const double s = best > 0 ? best : std::numeric_limits<double>::infinity();

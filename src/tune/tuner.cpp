@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <thread>
 
+#include "measure/cores.h"
 #include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "support/check.h"
@@ -28,16 +30,34 @@ constexpr size_t kFinalists = 3;        // beside the default
 constexpr int kRankedAmong = 5;         // k of the ranking quality, at most
 constexpr int64_t kMostUndecided = 32;  // one after the other
 
+// For thinking: those that measuring leaves.
+int threads_beside(const measure::Measurer& m, const TunerOptions& o) {
+  if (o.threads > 0) return o.threads;
+  if (const auto spare = m.spare_cpus(); !spare.empty()) return static_cast<int>(spare.size());
+  return threads_of(o);
+}
+
 double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNever; }
 
 // Candidates to look at in a round: thinking is to take no longer than a share of measuring.
 constexpr size_t kLeastPopulation = 128, kFirstPopulation = 512;
 constexpr double kThinkingShare = 0.5;
 
+// Programs of one task that are in flight together: proposed, submitted, not told yet.
+struct Batch {
+  size_t entry = 0;
+  bool is_default = false;
+  std::vector<space::Program> proposed = {};  // none of a default
+  std::vector<std::optional<Measurement>> got = {};
+  size_t open = 0;                            // those without an answer yet
+  std::map<std::string, double> before = {};  // seconds by part, when it was begun
+};
+
 struct Entry {
   TaskToTune given;
   size_t population = kFirstPopulation;
-  std::string start;  // its trace as JSON
+  std::string start;           // its trace as JSON
+  bool default_begun = false;  // to be measured
   std::unique_ptr<space::Space> space;
   std::unique_ptr<search::Strategy> strategy;
   TaskHistory history;
@@ -74,6 +94,9 @@ struct TaskTuner::Impl {
   int64_t measured = 0, failed = 0;        // in this run
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
+  std::deque<Batch> in_flight;
+  size_t first_batch = 0;                                      // number of the oldest
+  std::map<measure::JobId, std::pair<size_t, size_t>> places;  // number of the batch, place in it
 
   static TaskScheduler make_scheduler(const std::vector<TaskToTune>& tasks,
                                       const std::vector<ModelSpec>& models,
@@ -99,7 +122,8 @@ struct TaskTuner::Impl {
         model(o.model != nullptr ? o.model : make_run_model(o)),
         models(std::move(specs)),
         scheduler(make_scheduler(tasks, models, o.scheduler)) {
-    options.search.threads = threads_of(options);
+    const measure::KeepTo here(measurer.spare_cpus());
+    options.search.threads = threads_beside(measurer, options);
     for (TaskToTune& task : tasks) add(std::move(task));
     watch.time("train", [&] { model->train(); });
     // To draw again what was drawn before would be a waste.
@@ -258,7 +282,7 @@ struct TaskTuner::Impl {
     if (m.verified) return;
     m.outcome = v.wrong() ? Outcome::kWrong : Outcome::kUndecided;
     m.error = v.why;
-    if (v.wrong()) tell(wrong_event(e.given.task.key, v.why, m.trace));
+    if (v.wrong()) tell(events::FoundWrong{e.given.task.key, v.why, m.trace});
   }
 
   // What the machine failed to find out is told and forgotten. One that finds out nothing any more is of no use.
@@ -268,7 +292,7 @@ struct TaskTuner::Impl {
       (m.outcome == Outcome::kUndecided ? open : decided).push_back(m);
     }
     if (db != nullptr) watch.time("record", [&] { db->record(decided); });
-    for (const Measurement& m : open) tell(undecided_event(e.given.task.key, m.error, m.trace));
+    for (const Measurement& m : open) tell(events::Undecided{e.given.task.key, m.error, m.trace});
     undecided = decided.empty() ? undecided + std::ssize(open) : 0;
     if (undecided < kMostUndecided) return;
     throw UserError(fmt::format("{} programs in a row could not be judged; the last: {}", undecided,
@@ -286,31 +310,9 @@ struct TaskTuner::Impl {
     refresh(e);
     if (e.result.origin == "tuned" &&
         (before.origin != "tuned" || e.result.best_s < before.best_s)) {
-      tell(best_event(e.given.task.key, e.result, before.best_s));
+      tell(new_best(e.given.task.key, e.result, before.best_s));
     }
     results[static_cast<size_t>(&e - entries.data())] = e.result;
-  }
-
-  std::vector<Measurement> measure(const Entry& e, std::span<const schedule::Trace> traces,
-                                   const std::function<bool()>& stop) {
-    const double best = std::isfinite(e.result.best_s) ? e.result.best_s : 0;
-    return watch.time("measure",
-                      [&] { return measurer.measure(e.given.task, traces, best, stop); });
-  }
-
-  // The default first: what was searched is compared with it, and it seeds the strategy.
-  void measure_default(size_t i, const std::function<bool()>& stop) {
-    Entry& e = entries[i];
-    if (!e.history.has(e.start)) {
-      std::vector<Measurement> one = measure(e, std::span(&e.given.start, 1), stop);
-      if (one.empty()) return;  // stopped
-      if (one[0].outcome == Outcome::kOk && options.verify != Verify::kOff) check_one(e, one[0]);
-      keep(e, one);
-    }
-    ++defaults;
-    const Measurement* m = e.history.find(e.start);
-    tell(default_event(e.given.task.key, *m));
-    scheduler.report(static_cast<int>(i), best_or_never(e));
   }
 
   static double best_or_never(const Entry& e) {
@@ -348,70 +350,223 @@ struct TaskTuner::Impl {
                               std::min(kLeastPopulation, most), most);
   }
 
-  void round(size_t i, const std::function<bool()>& stop) {
+  // ---- batches in flight -------------------------------------------------------------------------------------
+
+  static double best_known(const Entry& e) {
+    return std::isfinite(e.result.best_s) ? e.result.best_s : 0;
+  }
+
+  void submit(Batch batch, std::span<const schedule::Trace> traces) {
+    const Entry& e = entries[batch.entry];
+    for (const schedule::Trace& t : traces) {
+      const measure::JobId id = measurer.submit({e.given.task, t, best_known(e)});
+      places[id] = {first_batch + in_flight.size(), batch.got.size()};
+      batch.got.emplace_back();
+    }
+    batch.open = batch.got.size();
+    in_flight.push_back(std::move(batch));
+  }
+
+  int64_t jobs_in_flight() const {
+    int64_t n = 0;
+    for (const Batch& b : in_flight) n += std::ssize(b.got);
+    return n;
+  }
+
+  int64_t trials_left() const {
+    if (options.trials <= 0) return std::numeric_limits<int64_t>::max();
+    return options.trials - measured - jobs_in_flight();
+  }
+
+  // Where measuring leaves cores to think on, two halves of a round are in flight: the second is proposed while the first
+  // is measured. A program is then proposed without knowing the 16 before it and the 15 beside it, as in a whole round it
+  // is without knowing the 31 beside it; and what is known does not depend on how fast anything was.
+  int64_t batch_size() const {
+    return measurer.overlaps() ? std::max<int64_t>(1, options.round / 2) : options.round;
+  }
+
+  // The default first: what was searched is compared with it, and it seeds the strategy.
+  bool begin_default() {
+    const auto it = std::find_if(entries.begin(), entries.end(),
+                                 [](const Entry& e) { return !e.default_begun; });
+    if (it == entries.end() || trials_left() <= 0) return false;
+    it->default_begun = true;
+    const bool known = it->history.has(it->start);
+    submit({.entry = static_cast<size_t>(it - entries.begin()),
+            .is_default = true,
+            .before = watch.seconds()},
+           std::span(&it->given.start, known ? 0 : 1));
+    return true;
+  }
+
+  // False: there is nothing left to try.
+  bool begin_round() {
+    const int64_t n = std::min(batch_size(), trials_left());
+    if (n <= 0) return false;
+    const int i = scheduler.next(rng);
+    if (i < 0) return false;
+    try {
+      propose(static_cast<size_t>(i), static_cast<size_t>(n));
+    } catch (const InternalError& e) {
+      give_up(static_cast<size_t>(i), e);
+    }
+    return true;
+  }
+
+  void propose(size_t i, size_t n) {
     Entry& e = entries[i];
-    const auto before = watch.seconds();
+    Batch batch{.entry = i, .before = watch.seconds()};
     Rng own = rng.fork();
-    const auto n = static_cast<size_t>(
-        options.trials > 0 ? std::min(options.round, options.trials - measured) : options.round);
     e.strategy->set_population(std::min(e.population, options.search.population));
-    std::vector<space::Program> proposed =
-        watch.time("search", [&] { return e.strategy->propose(n, own); });
-    if (proposed.empty()) {
+    batch.proposed = watch.time("search", [&] { return e.strategy->propose(n, own); });
+    if (batch.proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
       return;
     }
-    std::vector<schedule::Trace> traces;
-    std::erase_if(proposed, [&](const space::Program& c) {
+    std::erase_if(batch.proposed, [&](const space::Program& c) {
       return c.state.error_factor() > options.most_error_factor;
     });
-    for (const space::Program& c : proposed) traces.push_back(c.trace);
-    std::vector<Measurement> got = measure(e, traces, stop);
-    for (size_t k = 0; k < got.size(); ++k) got[k].choices = to_json(proposed[k].choices);
+    std::vector<schedule::Trace> traces;
+    for (const space::Program& c : batch.proposed) traces.push_back(c.trace);
+    submit(std::move(batch), traces);
+  }
+
+  // A fault of ours in proposing programs ends this task's search, not the night's work.
+  void give_up(size_t i, const InternalError& e) {
+    scheduler.kill(static_cast<int>(i));
+    tell(events::Fault{entries[i].given.task.key, e.what()});
+  }
+
+  // As much as may be in flight. Rounds begin when all defaults are known.
+  void fill() {
+    const bool ahead = measurer.overlaps();
+    const auto room = [&](int64_t more) {
+      return in_flight.empty() || (ahead && jobs_in_flight() + more <= options.round);
+    };
+    while (defaults < entries.size() && room(1) && begin_default()) {
+    }
+    while (defaults == entries.size() && in_flight.size() < 2 && room(batch_size()) &&
+           begin_round()) {
+    }
+  }
+
+  void take(measure::Done d) {
+    const auto [batch, place] = places.at(d.id);
+    places.erase(d.id);
+    Batch& b = in_flight[batch - first_batch];
+    b.got[place] = std::move(d.measurement);
+    --b.open;
+  }
+
+  // Waits for the oldest batch. False: stopped, and nothing is in flight any more.
+  bool await(const std::function<bool()>& stop) {
+    return watch.time("measure", [&] {
+      while (in_flight.front().open > 0) {
+        if (stop && stop()) {
+          drain();
+          return false;
+        }
+        constexpr double kGlance = 0.1;
+        for (measure::Done& d : measurer.poll(kGlance)) take(std::move(d));
+      }
+      return true;
+    });
+  }
+
+  void drain() {
+    measurer.cancel_waiting();
+    measure::collect(measurer, places.size(), {}, [&](measure::Done d) { take(std::move(d)); });
+  }
+
+  // What came back, in the order of submission; candidates without an answer are left out of both.
+  static std::vector<Measurement> answers(Batch& b) {
+    std::vector<Measurement> got;
+    std::vector<space::Program> proposed;
+    for (size_t i = 0; i < b.got.size(); ++i) {
+      if (!b.got[i]) continue;
+      got.push_back(*std::move(b.got[i]));
+      if (b.is_default) continue;
+      got.back().choices = to_json(b.proposed[i].choices);
+      proposed.push_back(std::move(b.proposed[i]));
+    }
+    b.proposed = std::move(proposed);
+    return got;
+  }
+
+  void finish() {
+    Batch b = std::move(in_flight.front());
+    in_flight.pop_front();
+    ++first_batch;
+    if (b.is_default) return finish_default(b);
+    try {
+      finish_round(b);
+    } catch (const InternalError& e) {
+      give_up(b.entry, e);
+    }
+  }
+
+  void finish_default(Batch& b) {
+    Entry& e = entries[b.entry];
+    std::vector<Measurement> one = answers(b);
+    e.default_begun = !one.empty() || e.history.has(e.start);
+    if (!e.default_begun) return;  // it was cancelled
+    if (!one.empty()) {
+      if (one[0].outcome == Outcome::kOk && options.verify != Verify::kOff) check_one(e, one[0]);
+      keep(e, one);
+    }
+    ++defaults;
+    tell(default_timed(e.given.task.key, *e.history.find(e.start)));
+    scheduler.report(static_cast<int>(b.entry), best_or_never(e));
+  }
+
+  void finish_round(Batch& b) {
+    Entry& e = entries[b.entry];
+    std::vector<Measurement> got = answers(b);
     verify(e, got);
     const bool trained = model->model().trained();
     const cost::RankingQuality quality =
-        trained ? ranking(e, proposed, got) : cost::RankingQuality{};
-    keep(e, got, proposed);
+        trained ? ranking(e, b.proposed, got) : cost::RankingQuality{};
+    keep(e, got, b.proposed);
     std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
     watch.time("train", [&] { model->train(); });
-    adapt_population(e, before);
-    scheduler.report(static_cast<int>(i), best_or_never(e));
-    tell(round_event({.round = ++rounds,
-                      .task = e.given.task.key,
-                      .measurements = got,
-                      .result = e.result,
-                      .measured = measured,
-                      .failed = failed,
-                      .models = models,
-                      .results = results,
-                      .ranking = trained ? &quality : nullptr,
-                      .before = before,
-                      .after = watch.seconds()}));
+    adapt_population(e, b.before);
+    scheduler.report(static_cast<int>(b.entry), best_or_never(e));
+    tell(round_done({.round = ++rounds,
+                     .task = e.given.task.key,
+                     .measurements = got,
+                     .result = e.result,
+                     .measured = measured,
+                     .failed = failed,
+                     .models = models,
+                     .results = results,
+                     .ranking = trained ? &quality : nullptr,
+                     .before = b.before,
+                     .after = watch.seconds()}));
   }
 
   void tell_refused() {
-    for (const auto& [key, r] : refused) tell(refused_event(key, r.count, r.why));
+    for (const auto& [key, r] : refused) tell(events::Refused{key, r.count, r.why});
     refused.clear();
   }
 
   bool step(const std::function<bool()>& stop) {
+    const measure::KeepTo here(measurer.spare_cpus());
     tell_refused();
-    if (options.trials > 0 && measured >= options.trials) return false;
-    if (defaults < entries.size()) {
-      measure_default(defaults, stop);
-      return true;
-    }
-    const int i = scheduler.next(rng);
-    if (i < 0) return false;
-    try {
-      round(static_cast<size_t>(i), stop);
-    } catch (const InternalError& e) {
-      // A fault of ours in proposing programs ends this task's search, not the night's work.
-      scheduler.kill(i);
-      tell(fault_event(entries[static_cast<size_t>(i)].given.task.key, e.what()));
+    fill();
+    if (in_flight.empty()) return false;
+    if (await(stop)) {
+      finish();
+    } else {
+      settle();
     }
     return true;
+  }
+
+  // Ends what is in flight and keeps what came of it.
+  void settle() {
+    if (in_flight.empty()) return;
+    drain();
+    while (!in_flight.empty()) finish();
   }
 
   // ---- finals ------------------------------------------------------------------------------------------------
@@ -437,7 +592,7 @@ struct TaskTuner::Impl {
       if (m.outcome == Outcome::kOk) break;
     }
     keep(e, got);
-    tell(finals_event(e.given.task.key, e.result));
+    tell(finals_done(e.given.task.key, e.result));
   }
 };
 
@@ -446,10 +601,18 @@ TaskTuner::TaskTuner(std::vector<TaskToTune> tasks, std::vector<ModelSpec> model
                      const std::string& run, Tell tell)
     : impl_(std::make_unique<Impl>(
           std::move(tasks), std::move(models), options, measurer, db, run,
-          tell ? std::move(tell) : [](const std::string&) {})) {}
-TaskTuner::~TaskTuner() = default;
+          tell ? std::move(tell) : [](const events::Event&) {})) {}
+
+// Whoever comes next finds nothing of ours in flight.
+TaskTuner::~TaskTuner() {
+  try {
+    impl_->drain();
+  } catch (const std::exception&) {  // a tool that cannot be started was told of before
+  }
+}
 
 bool TaskTuner::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+void TaskTuner::settle() { impl_->settle(); }
 
 void TaskTuner::finals(double seconds_per_task, const std::function<bool()>& stop) {
   for (Entry& e : impl_->entries) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "db/db.h"
+#include "events/events.h"
 #include "measure/measure.h"
 #include "search/strategy/strategy.h"
 #include "task/task.h"
@@ -69,8 +70,8 @@ struct TaskResult {
   std::map<std::string, int64_t> failures;  // by outcome
 };
 
-// JSON objects as docs/tuning.md lists them, without the time; the receiver adds it and keeps them.
-using Tell = std::function<void(const std::string& json)>;
+// The receiver adds the time and keeps them.
+using Tell = std::function<void(const events::Event&)>;
 
 class TaskTuner {
  public:
@@ -82,8 +83,11 @@ class TaskTuner {
   TaskTuner(const TaskTuner&) = delete;
   TaskTuner& operator=(const TaskTuner&) = delete;
 
-  // One round; false: no trials left, or nothing left to try. `stop` is asked between measurements.
+  // One round; false: no trials left, or nothing left to try. `stop` is asked between measurements. Where the measurer
+  // overlaps, the next round is proposed and measured meanwhile.
   bool step(const std::function<bool()>& stop);
+  // Cancels what is in flight and was not begun, and keeps what comes of the rest: after the last step.
+  void settle();
   const std::vector<TaskResult>& results() const;
   // Interleaved re-measurement of the best few and the default of each task that gained; the winner becomes the best.
   void finals(double seconds_per_task, const std::function<bool()>& stop);

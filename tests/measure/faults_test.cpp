@@ -64,7 +64,7 @@ TEST(Faults, EachIsAnOutcomeAndGoodOnesBetweenAreMeasured) {
   }
   {
     const auto m = device_measurer(faulty_tools());
-    const auto r = m->measure(t, traces, 0, {});
+    const auto r = measure(*m, t, traces, 0, {});
     ASSERT_EQ(r.size(), traces.size());
     for (size_t i = 0; i < r.size(); ++i) {
       const Outcome want = i % 2 == 1 ? Outcome::kOk : kExpected[i / 2].measured;
@@ -95,7 +95,7 @@ TEST(Faults, KnownBestCutsOff) {
   o.run_limit_s = 60;
   const auto m = device_measurer(o);
   const std::vector<schedule::Trace> spins = {fault_trace(kSpins)};
-  const auto r = m->measure(t, spins, 1e-5, {});
+  const auto r = measure(*m, t, spins, 1e-5, {});
   EXPECT_EQ(r[0].outcome, Outcome::kRunTimeout);
   EXPECT_LT(r[0].run_s, 30);
 }
@@ -120,14 +120,14 @@ TEST(Faults, KillingAnyProcessAtAnyTimeLosesNothing) {
     const auto m = device_measurer(faulty_tools());
     const std::vector<schedule::Trace> traces(8);
     for (int round = 0; round < 1000 && kills < kKills; ++round) {
-      const auto r = m->measure(t, traces, 0, {});
+      const auto r = measure(*m, t, traces, 0, {});
       ASSERT_EQ(r.size(), traces.size()) << "seed " << kSeed;
       for (const auto& one : r) measured += one.outcome == Outcome::kOk ? 1 : 0;
     }
     done = true;
     killer.join();
     // All is well afterwards.
-    for (const auto& one : m->measure(t, traces, 0, {})) {
+    for (const auto& one : measure(*m, t, traces, 0, {})) {
       EXPECT_EQ(one.outcome, Outcome::kOk) << one.error;
     }
     EXPECT_EQ(m->verify(t, {}).why, "");

@@ -13,5 +13,5 @@ int main(int, char** argv) {
   options.builders = 2;
   const auto m = device_measurer(options);
   const std::vector<tenon::schedule::Trace> traces(2, fault_trace(std::atoi(argv[1])));
-  m->measure(matmul_task(16, 16, 16), traces, 0, {});
+  measure(*m, matmul_task(16, 16, 16), traces, 0, {});
 }

@@ -6,6 +6,7 @@
 
 #include "report/page/words.h"
 #include "report/run/html.h"
+#include "report/run/json.h"
 #include "report/run/markdown.h"
 #include "report/run/schedules.h"
 #include "report/sample_run.h"
@@ -176,6 +177,25 @@ TEST_F(Story, TimesThatAreNoTimes) {
   EXPECT_TRUE(s.tasks[0].best.empty());
   EXPECT_TRUE(s.models[0].estimate.empty());
   EXPECT_EQ(verdict(s, s.models[0]).tone, Tone::kUnknown);
+}
+
+TEST_F(Story, WhatWasLeftOutIsShown) {
+  tell_run();
+  tell(1, R"({"event":"refused","task":"k","records":4,"why":"the split does not apply"})");
+  tell(2, R"({"event":"undecided","task":"k","why":"no room <here>","trace":"[]"})");
+  tell(3, R"({"event":"undecided","task":"k","why":"no memory","trace":"[]"})");
+  tell(4, R"({"event":"refused","task":"k","records":5,"why":"the split does not apply"})");
+  const RunStory s = read();
+  ASSERT_EQ(s.failures.size(), 2U);
+  EXPECT_EQ(s.failures[0].outcome, "records left out");
+  EXPECT_EQ(s.failures[0].count, 5) << "each part of the run tells them again";
+  EXPECT_EQ(s.failures[1].outcome, "undecided");
+  EXPECT_EQ(s.failures[1].count, 2);
+  EXPECT_EQ(s.failed, 0) << "nothing that was measured failed";
+  for (const std::string& page : {to_markdown(s), to_html(s), to_json(s)}) {
+    EXPECT_NE(page.find("the split does not apply"), std::string::npos) << page;
+    EXPECT_NE(page.find("undecided"), std::string::npos) << page;
+  }
 }
 
 TEST_F(Story, EventsThatCannotBeRead) {

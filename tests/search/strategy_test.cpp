@@ -47,7 +47,7 @@ Found search(const task::Task& t, const std::string& strategy_name, uint64_t see
     const std::vector<space::Program> batch = strategy->propose(effort.trials, rng);
     std::vector<schedule::Trace> traces;
     for (const space::Program& c : batch) traces.push_back(c.trace);
-    const auto measured = device->measure(t, traces, 0, [] { return false; });
+    const auto measured = measure::measure(*device, t, traces, 0, [] { return false; });
     std::vector<Tried> tried;
     std::vector<cost::Sample> samples;
     for (size_t i = 0; i < measured.size(); ++i) {

@@ -35,7 +35,7 @@ TEST(ToyStrategy, WalksThroughEverySpace) {
       std::vector<Tried> tried;
       for (space::Program& p : walk->propose(8, rng)) {
         ASSERT_TRUE(seen.insert(p.hash).second) << t.name;
-        const auto m = device->measure(t.task, {{p.trace}}, 0, {});
+        const auto m = measure::measure(*device, t.task, {{p.trace}}, 0);
         const bool ok = !m.empty() && m[0].outcome == task::Outcome::kOk;
         tried.push_back(
             {std::move(p), ok ? m[0].median_s : std::numeric_limits<double>::infinity()});

@@ -100,7 +100,7 @@ class DbCommands : public ::testing::Test {
         measure::sim_measurer({.seed = 2, .protocol = {}, .noise = 0.01, .failures = 0.1});
     for (const task::Task& t : {first(), second()}) {
       add_task(*db, t);
-      auto all = device->measure(t, sample(t, 40), 0, nullptr);
+      auto all = measure::measure(*device, t, sample(t, 40), 0, nullptr);
       for (task::Measurement& m : all) {
         m.run = run;
         m.verified = m.outcome == task::Outcome::kOk;

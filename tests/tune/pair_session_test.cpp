@@ -2,23 +2,22 @@
 // Whole runs that decide which convolutions are computed in pairs before loops are tuned further.
 #include <algorithm>
 
+#include "measure/at_once.h"
 #include "tune/session_fixture.h"
 
 namespace tenon::tune {
 namespace {
 
 // The pretend device, on which pairs take so many times as long as they do there.
-class WithPairs : public measure::Measurer {
+class WithPairs : public measure::AtOnce {
  public:
   WithPairs(std::unique_ptr<measure::Measurer> of, double factor)
       : of_(std::move(of)), factor_(factor) {}
 
   std::string target(const target::Target& t) const override { return of_->target(t); }
   std::string protocol() const override { return of_->protocol(); }
-  std::vector<task::Measurement> measure(const task::Task& t,
-                                         std::span<const schedule::Trace> traces, double best_s,
-                                         const std::function<bool()>& stop) override {
-    return scaled(t, of_->measure(t, traces, best_s, stop));
+  task::Measurement one(const task::Task& t, const schedule::Trace& trace) override {
+    return scaled(t, measure::measure(*of_, t, std::span(&trace, 1), 0)).at(0);
   }
   measure::Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
     return of_->verify(t, trace);

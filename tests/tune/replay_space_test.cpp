@@ -34,7 +34,7 @@ std::vector<task::Measurement> records(const task::Task& t, size_t programs) {
     const auto c = space->sample(rng);
     if (c && seen.insert(c->hash).second) traces.push_back(c->trace);
   }
-  return device->measure(t, traces, 0, nullptr);
+  return measure::measure(*device, t, traces, 0, nullptr);
 }
 
 std::shared_ptr<const ReplaySpace> recorded(size_t programs) {
@@ -119,7 +119,7 @@ TEST(ReplaySpace, TheMeasurerGivesTheLastWord) {
   std::vector<schedule::Trace> traces;
   for (const auto& p : r->programs()) traces.push_back(p.trace);
   traces.push_back({});
-  const auto got = m->measure(t, traces, 0, nullptr);
+  const auto got = measure::measure(*m, t, traces, 0);
   ASSERT_EQ(got.size(), 21u);
   EXPECT_EQ(seen, 21);
   EXPECT_EQ(got[2].median_s, 42);
@@ -133,7 +133,7 @@ TEST(ReplaySpace, TheMeasurerGivesTheLastWord) {
     EXPECT_EQ(got[i].median_s, all[i].median_s);
   }
   int asked = 0;
-  EXPECT_EQ(m->measure(t, traces, 0, [&] { return ++asked > 3; }).size(), 3u);
+  EXPECT_EQ(measure::measure(*m, t, traces, 0, [&] { return ++asked > 3; }).size(), 3u);
 }
 
 TEST(ReplaySpace, ReplayIsTheSameForASeed) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "measure/at_once.h"
 #include "search/tasks.h"
 #include "templates/template.h"
 
@@ -48,7 +49,7 @@ TunerOptions small(uint64_t seed = 1) {
 }
 
 // A device of the test's making around the pretend one.
-class Device : public measure::Measurer {
+class Device : public measure::AtOnce {
  public:
   explicit Device(double failures = 0.05)
       : sim_(measure::sim_measurer(
@@ -56,20 +57,17 @@ class Device : public measure::Measurer {
 
   std::string target(const target::Target& t) const override { return sim_->target(t); }
   std::string protocol() const override { return sim_->protocol(); }
-  std::vector<task::Measurement> measure(const task::Task& t,
-                                         std::span<const schedule::Trace> traces, double best_s,
-                                         const std::function<bool()>& stop) override {
-    auto out = sim_->measure(t, traces, best_s, stop);
-    for (task::Measurement& m : out) {
-      ++measured;
-      if (!broken.empty()) {
-        m.outcome = Outcome::kRunCrash;
-        m.error = broken;
-        m.seconds.clear();
-        m.median_s = m.best_s = m.low_s = m.high_s = 0;
-      }
+  bool overlaps() const override { return works_ahead; }
+  task::Measurement one(const task::Task& t, const schedule::Trace& trace) override {
+    task::Measurement m = measure::measure(*sim_, t, std::span(&trace, 1), 0).at(0);
+    ++measured;
+    if (!broken.empty()) {
+      m.outcome = Outcome::kRunCrash;
+      m.error = broken;
+      m.seconds.clear();
+      m.median_s = m.best_s = m.low_s = m.high_s = 0;
     }
-    return out;
+    return m;
   }
   measure::Verdict verify(const task::Task&, const schedule::Trace& trace) override {
     using Kind = measure::Verdict::Kind;
@@ -88,6 +86,7 @@ class Device : public measure::Measurer {
   std::function<bool(const std::string&)> wrong = [](const std::string&) { return false; };
   std::function<bool(const std::string&)> undecided = [](const std::string&) { return false; };
   std::string broken;
+  bool works_ahead = false;
   int measured = 0;
   std::set<std::string> verified;
 
@@ -109,9 +108,9 @@ class TunerTest : public testing::Test {
     for (const char* end : {"", "-wal", "-shm"}) std::filesystem::remove(path_ + end);
   }
   std::unique_ptr<TaskTuner> tuner(Device& d, const TunerOptions& o, const std::string& run) {
-    return std::make_unique<TaskTuner>(two_tasks(), std::vector<ModelSpec>{{{2, 1}, 0, 0}}, o, d,
-                                       db_.get(), run,
-                                       [this](const std::string& e) { events_.push_back(e); });
+    return std::make_unique<TaskTuner>(
+        two_tasks(), std::vector<ModelSpec>{{{2, 1}, 0, 0}}, o, d, db_.get(), run,
+        [this](const events::Event& e) { events_.push_back(to_json(e)); });
   }
   static void all(TaskTuner& t) {
     while (t.step([] { return false; })) {
@@ -161,12 +160,50 @@ TEST_F(TunerTest, TheSameSeedGivesTheSameEventsWhateverTheThreads) {
     TunerOptions o = small(7);
     o.threads = threads;
     TaskTuner t(two_tasks(), {{{2, 1}, 0, 0}}, o, d, nullptr, "",
-                [this](const std::string& e) { events_.push_back(e); });
+                [this](const events::Event& e) { events_.push_back(to_json(e)); });
     all(t);
     if (first.empty()) first = events_;
     EXPECT_EQ(events_, first) << threads << " threads";
   }
   EXPECT_GT(first.size(), 4U);
+}
+
+// Two halves of a round in flight: what the strategy knows when it proposes is settled, so the run is the same again.
+TEST_F(TunerTest, WorkingAheadIsTheSameEveryTime) {
+  std::vector<std::string> first;
+  for (const int threads : {1, 2}) {
+    Device d;
+    d.works_ahead = true;
+    events_.clear();
+    TunerOptions o = small(7);
+    o.threads = threads;
+    TaskTuner t(two_tasks(), {{{2, 1}, 0, 0}}, o, d, nullptr, "",
+                [this](const events::Event& e) { events_.push_back(to_json(e)); });
+    all(t);
+    EXPECT_EQ(t.measured(), 42);
+    EXPECT_EQ(d.measured, 42);
+    if (first.empty()) first = events_;
+    EXPECT_EQ(events_, first) << threads << " threads";
+  }
+  EXPECT_EQ(of_kind("round").size(), 10U) << "of four programs each";
+}
+
+TEST_F(TunerTest, WhatIsInFlightWhenItStopsIsKept) {
+  Device d;
+  d.works_ahead = true;
+  const std::string run = db_->begin_run("c", "m");
+  const auto t = tuner(d, small(), run);
+  int asked = 0;
+  while (d.measured < 15) t->step([&] { return ++asked > 15; });
+  EXPECT_EQ(t->measured(), 15) << "the second batch was cut short in the middle";
+  EXPECT_EQ(db_->measurements({"", "", "", run}).size(), 15U);
+  t->step({});  // leaves a batch in flight
+  t->settle();
+  EXPECT_EQ(t->measured(), d.measured);
+  EXPECT_EQ(db_->measurements({"", "", "", run}).size(), static_cast<size_t>(d.measured));
+  all(*t);
+  EXPECT_EQ(t->measured(), 42);
+  EXPECT_EQ(d.measured, 42);
 }
 
 TEST_F(TunerTest, WhatWasRecordedIsNotMeasuredAgain) {

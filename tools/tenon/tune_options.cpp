@@ -154,6 +154,8 @@ void add_measure_options(CLI::App& command, TuneOptions& o) {
       ->capture_default_str()
       ->type_name("TIME");
   command.add_flag("--warm-cache", o.warm, "Time with weights and outputs left in the caches");
+  command.add_flag("--overlap", o.overlap,
+                   "Compile on the cores where times are taken, too: faster, and noisier");
   command
       .add_option("--search-threads", o.search_threads,
                   "Threads to search with (default: all cores)")
@@ -279,6 +281,7 @@ measure::DeviceOptions device_options(const TuneOptions& o) {
   d.compile_memory_bytes = o.compile_memory_mib << 20;
   d.run_limit_s = parse_duration(o.run_limit, "--run-limit");
   d.builders = o.model.compile_threads;
+  d.overlap = o.overlap;
   return d;
 }
 
@@ -370,8 +373,8 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
     }
   };
   text += fmt::format(" --threads {}", protocol_of(o).threads);
-  text += std::string(o.warm ? " --warm-cache" : "") + (o.sim ? " --sim" : "") +
-          (o.model.no_fuse ? " --no-fuse" : "");
+  text += std::string(o.warm ? " --warm-cache" : "") + (o.overlap ? " --overlap" : "") +
+          (o.sim ? " --sim" : "") + (o.model.no_fuse ? " --no-fuse" : "");
   add("--target", o.model.target, usual.model.target);
   add("--accuracy", o.model.accuracy, usual.model.accuracy);
   add("--budget", o.budget, usual.budget);

@@ -40,6 +40,7 @@ struct TuneOptions {
   std::string compile_limit = "15s", run_limit = "10s";
   int64_t compile_memory_mib = 2048;
   bool warm = false;
+  bool overlap = false;
   bool dry_run = false;
   bool jsonl = false;
   bool sim = false;

@@ -3,154 +3,113 @@
 
 #include <algorithm>
 
-#include "tools/tenon/json.h"
+#include "events/events.h"
 
 namespace tenon::tools {
-namespace {
-
-std::string text_of(const Json& e, const char* key) {
-  const auto it = e.find(key);
-  return it != e.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
-std::optional<double> number_of(const Json& e, const char* key) {
-  const auto it = e.find(key);
-  return it != e.end() && it->is_number() ? std::optional(it->get<double>()) : std::nullopt;
-}
-
-int64_t count_of(const Json& e, const char* key) {
-  return static_cast<int64_t>(number_of(e, key).value_or(0));
-}
-
-// A time that counts: there is one, and it is more than nothing.
-std::optional<double> time_of(const Json& e, const char* key) {
-  const auto s = number_of(e, key);
-  return s && *s > 0 ? s : std::nullopt;
-}
-
-const Json& list_of(const Json& e, const char* key) {
-  static const Json kNone = Json::array();
-  const auto it = e.find(key);
-  return it != e.end() && it->is_array() ? *it : kNone;
-}
-
-std::vector<ModelProgress> models_of(const Json& e) {
-  std::vector<ModelProgress> models;
-  for (const Json& m : list_of(e, "models")) {
-    models.push_back({.name = text_of(m, "name"), .directory = text_of(m, "directory")});
-  }
-  return models;
-}
-
-std::vector<TaskProgress> tasks_of(const Json& e) {
-  std::vector<TaskProgress> tasks;
-  for (const Json& t : list_of(e, "tasks")) {
-    TaskProgress p{.key = text_of(t, "key"), .label = text_of(t, "label")};
-    for (const Json& calls : list_of(t, "calls")) {
-      p.calls += calls.is_number() ? calls.get<double>() : 0;
-    }
-    p.trials = count_of(t, "measured");
-    tasks.push_back(std::move(p));
-  }
-  return tasks;
-}
-
-void take_network(ModelProgress& m, const Json& e) {
-  m.default_s = time_of(e, "default_s");
-  m.tuned_s = time_of(e, "tuned_s");
-  m.ratio = time_of(e, "ratio");
-  m.low = time_of(e, "low");
-  m.high = time_of(e, "high");
-  m.kept = text_of(e, "kept");
-  m.tuned = count_of(e, "tuned");
-}
-
-void take_layout(LayoutProgress& l, const Json& e) {
-  const auto s = time_of(e, "s");
-  const auto was = time_of(e, "default_s");
-  ++l.tried;
-  l.better += s && was && *s < *was ? 1 : 0;
-}
-
-void take_layouts(LayoutProgress& l, const Json& e) {
-  l.decided = true;
-  l.calls = 0;
-  const auto models = e.find("models");
-  if (models == e.end() || !models->is_object()) {
-    return;
-  }
-  for (const auto& [name, calls] : models->items()) {
-    l.calls += calls.is_object() ? static_cast<int64_t>(calls.size()) : 0;
-  }
-}
-
-}  // namespace
-
 TaskProgress* TuneProgress::find(const std::string& key) {
   const auto it =
       std::find_if(tasks_.begin(), tasks_.end(), [&](const auto& t) { return t.key == key; });
   return it == tasks_.end() ? nullptr : &*it;
 }
 
+// Those that say something about how the run stands; the others change nothing.
+struct TuneProgress::Taker {
+  TuneProgress& p;
+
+  void operator()(const events::RunStarted& e) const {
+    p.run_ = e.run;
+    p.models_.clear();
+    for (const events::ModelNamed& m : e.models) {
+      p.models_.push_back({.name = m.name, .directory = m.directory});
+    }
+    p.tasks_.clear();
+    for (const events::TaskNamed& t : e.tasks) {
+      p.tasks_.push_back({.key = t.key, .label = t.label});
+      for (const double calls : t.calls) {
+        p.tasks_.back().calls += calls;
+      }
+    }
+    p.budget_s_ = e.budget_s;
+    p.trials_ = e.trials;
+    p.measured_ = p.measured_before_ = e.measured_before;
+    p.begun_s_ = e.spent_before_s;
+    p.ended_.clear();
+  }
+  void operator()(const events::DefaultTimed& e) const {
+    if (TaskProgress* task = p.find(e.task)) {
+      task->start_s = e.s;
+      task->best_s = task->best_s ? task->best_s : task->start_s;
+    }
+  }
+  void operator()(const events::RoundDone& e) const {
+    p.measured_ = e.measured;
+    p.failed_ = e.failed;
+    p.last_task_ = e.task;
+    for (const auto& [outcome, n] : e.failures) {
+      p.failures_[outcome] += n;
+    }
+    if (TaskProgress* task = p.find(e.task)) {
+      task->trials += e.tried;
+      task->best_s = e.best_s ? e.best_s : task->best_s;
+      task->start_s = e.default_s ? e.default_s : task->start_s;
+    }
+  }
+  void operator()(const events::NewBest& e) const { better(e.task, e.s); }
+  void operator()(const events::Finals& e) const { better(e.task, e.best_s); }
+  void operator()(const events::ArtifactWritten& e) const {
+    for (ModelProgress& m : p.models_) {
+      if (m.name == e.model) {
+        m.written_s = p.t_;
+        m.tuned = e.tuned;
+      }
+    }
+  }
+  void operator()(const events::NetworkCompared& e) const {
+    for (ModelProgress& m : p.models_) {
+      if (m.name == e.model) {
+        m.default_s = e.default_s;
+        m.tuned_s = e.tuned_s;
+        m.ratio = e.ratio;
+        m.low = e.low;
+        m.high = e.high;
+        m.kept = e.kept;
+        m.tuned = e.tuned;
+      }
+    }
+  }
+  void operator()(const events::LayoutTried& e) const {
+    ++p.layouts_.tried;
+    p.layouts_.better += e.s && e.default_s && *e.s < *e.default_s ? 1 : 0;
+  }
+  void operator()(const events::LayoutsChosen& e) const {
+    p.layouts_.decided = true;
+    p.layouts_.calls = 0;
+    for (const auto& [name, calls] : e.models) {
+      p.layouts_.calls += std::ssize(calls);
+    }
+  }
+  void operator()(const events::RunEnded& e) const {
+    p.ended_ = e.reason;
+    p.measured_ = e.measured;
+    p.failed_ = e.failed;
+  }
+  template <class Other>
+  void operator()(const Other&) const {}
+
+  void better(const std::string& key, const std::optional<double>& s) const {
+    if (TaskProgress* task = p.find(key)) {
+      task->best_s = s ? s : task->best_s;
+    }
+  }
+};
+
 void TuneProgress::take(const std::string& event) {
-  const Json e = Json::parse(event, nullptr, /*allow_exceptions=*/false);
-  if (!e.is_object()) {
+  const events::Parsed parsed = events::parse(event);
+  if (!parsed.event) {
     return;
   }
-  const std::string kind = text_of(e, "event");
-  t_ = number_of(e, "t").value_or(t_);
-  TaskProgress* task = find(text_of(e, "task"));
-  if (kind == "run") {
-    run_ = text_of(e, "run");
-    models_ = models_of(e);
-    tasks_ = tasks_of(e);
-    budget_s_ = number_of(e, "budget_s").value_or(0);
-    trials_ = count_of(e, "trials");
-    measured_ = measured_before_ = count_of(e, "measured_before");
-    begun_s_ = number_of(e, "spent_before_s").value_or(t_);
-    ended_.clear();
-  } else if (kind == "default" && task != nullptr) {
-    task->start_s = time_of(e, "s");
-    task->best_s = task->best_s ? task->best_s : task->start_s;
-  } else if (kind == "round") {
-    measured_ = count_of(e, "measured");
-    failed_ = count_of(e, "failed");
-    last_task_ = text_of(e, "task");
-    const auto failures = e.find("failures");
-    if (failures != e.end() && failures->is_object()) {
-      for (const auto& [outcome, n] : failures->items()) {
-        failures_[outcome] += n.is_number() ? n.get<int64_t>() : 0;
-      }
-    }
-    if (task != nullptr) {
-      task->trials += count_of(e, "tried");
-      task->best_s = time_of(e, "best_s") ? time_of(e, "best_s") : task->best_s;
-      task->start_s = time_of(e, "default_s") ? time_of(e, "default_s") : task->start_s;
-    }
-  } else if ((kind == "best" || kind == "finals") && task != nullptr) {
-    const auto s = time_of(e, kind == "best" ? "s" : "best_s");
-    task->best_s = s ? s : task->best_s;
-  } else if (kind == "artifact" || kind == "network") {
-    for (ModelProgress& m : models_) {
-      if (m.name != text_of(e, "model")) {
-        continue;
-      }
-      if (kind == "network") {
-        take_network(m, e);
-      } else {
-        m.written_s = t_;
-        m.tuned = count_of(e, "tuned");
-      }
-    }
-  } else if (kind == "layout") {
-    take_layout(layouts_, e);
-  } else if (kind == "layouts") {
-    take_layouts(layouts_, e);
-  } else if (kind == "end") {
-    ended_ = text_of(e, "reason");
-    measured_ = count_of(e, "measured");
-    failed_ = count_of(e, "failed");
-  }
+  t_ = parsed.t.value_or(t_);
+  std::visit(Taker{*this}, *parsed.event);
 }
 
 std::optional<double> TuneProgress::estimate_s() const {

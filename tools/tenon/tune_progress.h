@@ -67,6 +67,7 @@ class TuneProgress {
   std::optional<double> eta_s(double t) const;
 
  private:
+  struct Taker;
   TaskProgress* find(const std::string& key);
   std::vector<TaskProgress> tasks_;
   std::vector<ModelProgress> models_;

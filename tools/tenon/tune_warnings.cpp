@@ -3,29 +3,27 @@
 
 #include <fmt/format.h>
 
-#include "tools/tenon/json.h"
+#include "events/events.h"
 
 namespace tenon::tools {
 
 std::optional<std::string> TuneWarnings::take(const std::string& event) {
-  const Json e = Json::parse(event, nullptr, /*allow_exceptions=*/false);
-  if (!e.is_object()) return std::nullopt;
-  const std::string kind = e.value("event", "");
-  std::string text;
-  if (kind == "refused") {
-    text = fmt::format("task {}: {} of its records cannot be used, the first: {}",
-                       e.value("task", ""), e.value("records", 0), e.value("why", ""));
+  const events::Parsed parsed = events::parse(event);
+  if (!parsed.event) return std::nullopt;
+  if (const auto* e = std::get_if<events::Refused>(&*parsed.event)) {
+    const std::string text = fmt::format("task {}: {} of its records cannot be used, the first: {}",
+                                         e->task, e->records, e->why);
     return said_.insert(text).second ? std::optional(text) : std::nullopt;
   }
-  if (kind == "skipped") {
-    return fmt::format("row {} of the run's events is left out: {}", e.value("row", 0),
-                       e.value("why", ""));
+  if (const auto* e = std::get_if<events::Skipped>(&*parsed.event)) {
+    return fmt::format("row {} of the run's events is left out: {}", e->row, e->why);
   }
-  if (kind != "undecided" || !said_.insert(kind).second) return std::nullopt;
+  const auto* e = std::get_if<events::Undecided>(&*parsed.event);
+  if (e == nullptr || !said_.insert("undecided").second) return std::nullopt;
   return fmt::format(
       "a program could not be judged, so nothing is recorded of it: {} "
       "(others are only counted)",
-      e.value("why", ""));
+      e->why);
 }
 
 }  // namespace tenon::tools

@@ -3,45 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "events/events.h"
 
 namespace tenon::report {
 namespace {
-
-using Json = nlohmann::json;
-
-std::optional<double> number(const Json& j, const char* name) {
-  const auto it = j.find(name);
-  if (it == j.end() || !it->is_number() || !std::isfinite(it->get<double>())) return std::nullopt;
-  return it->get<double>();
-}
-
-// A time that is not above zero was not taken.
-Seconds time_of(const Json& j, const char* name) {
-  const auto s = number(j, name);
-  return s && *s > 0 ? s : std::nullopt;
-}
-
-int64_t integer(const Json& j, const char* name) {
-  constexpr double kMost = 9e18;
-  return static_cast<int64_t>(std::clamp(number(j, name).value_or(0), -kMost, kMost));
-}
-
-std::string text(const Json& j, const char* name) {
-  const auto it = j.find(name);
-  return it != j.end() && it->is_string() ? it->get<std::string>() : "";
-}
-
-Json list(const Json& j, const char* name) {
-  const auto it = j.find(name);
-  return it != j.end() && it->is_array() ? *it : Json::array();
-}
-
-Json object(const Json& j, const char* name) {
-  const auto it = j.find(name);
-  return it != j.end() && it->is_object() ? *it : Json::object();
-}
 
 // A curve has a point where its value changes.
 void add_point(std::vector<Point>& curve, const Point& p) {
@@ -57,29 +24,15 @@ class Reader {
 
   void read(const db::EventRow& row) {
     ++row_;
-    const Json j = Json::parse(row.json, nullptr, false);
-    if (!j.is_object() || !std::isfinite(row.at_s)) {
+    const events::Parsed parsed = events::parse(row.json);
+    if (!parsed.event || !std::isfinite(row.at_s)) {
       told_.story.unreadable.push_back(row_);
       return;
     }
     at_s_ = row.at_s;
     told_.story.spent_s = std::max(told_.story.spent_s, at_s_);
-    struct Row {
-      const char* name;
-      void (Reader::*read)(const Json&);
-    };
-    static constexpr Row kRows[] = {
-        {"run", &Reader::run},     {"default", &Reader::start}, {"artifact", &Reader::artifact},
-        {"round", &Reader::round}, {"best", &Reader::best},     {"wrong", &Reader::wrong},
-        {"fault", &Reader::fault}, {"finals", &Reader::finals}, {"network", &Reader::network},
-        {"end", &Reader::end},     {"layout", &Reader::layout}, {"layouts", &Reader::layouts},
-        {"pair", &Reader::pair},   {"pairs", &Reader::pairs},
-    };
-    const std::string name = text(j, "event");
-    just_decided_ &= name == "run";
-    for (const Row& r : kRows) {
-      if (name == r.name) (this->*r.read)(j);
-    }
+    just_decided_ &= std::holds_alternative<events::RunStarted>(*parsed.event);
+    std::visit([&](const auto& e) { take_event(e); }, *parsed.event);
   }
 
  private:
@@ -92,8 +45,7 @@ class Reader {
     story().tasks.emplace_back().key = key;
     return story().tasks.back();
   }
-  TaskStory& task(const Json& j) { return task(text(j, "task")); }
-  TaskNotes& notes(const Json& j) { return told_.notes[text(j, "task")]; }
+  TaskNotes& notes(const std::string& key) { return told_.notes[key]; }
 
   ModelStory& model(const std::string& name) {
     for (ModelStory& m : story().models) {
@@ -119,116 +71,116 @@ class Reader {
   }
 
   // Told at each start, and again when pairs or layouts were chosen: the network then has other tasks.
-  void run(const Json& j) {
+  void take_event(const events::RunStarted& e) {
     RunStory& r = story();
     if (!std::exchange(just_decided_, false)) {
       close_part();
       ++r.parts;
     }
     r.reason.clear();
-    r.budget_s = number(j, "budget_s").value_or(0);
-    r.trials_limit = integer(j, "trials");
-    r.target = text(j, "target");
-    r.protocol = text(j, "protocol");
-    r.seed = static_cast<uint64_t>(std::max<int64_t>(0, integer(j, "seed")));
-    r.space = text(j, "space");
-    r.strategy = text(j, "strategy");
-    r.cost_model = text(j, "cost_model");
-    if (r.parts == 1) r.measured_before = integer(j, "measured_before");
-    for (const Json& m : list(j, "models")) model(text(m, "name")).directory = text(m, "directory");
+    r.budget_s = e.budget_s;
+    r.trials_limit = e.trials;
+    r.target = e.target;
+    r.protocol = e.protocol;
+    r.seed = e.seed;
+    r.space = e.space;
+    r.strategy = e.strategy;
+    r.cost_model = e.cost_model;
+    if (r.parts == 1) r.measured_before = e.measured_before;
+    for (const events::ModelNamed& m : e.models) model(m.name).directory = m.directory;
     for (TaskStory& t : r.tasks) t.calls.clear();
-    for (const Json& t : list(j, "tasks")) {
-      TaskStory& s = task(text(t, "key"));
-      s.label = text(t, "label");
-      s.origin = text(t, "origin");
-      s.flops = number(t, "flops").value_or(0);
-      s.calls.clear();
-      for (const Json& c : list(t, "calls")) s.calls.push_back(c.is_number() ? c.get<double>() : 0);
+    for (const events::TaskNamed& t : e.tasks) {
+      TaskStory& s = task(t.key);
+      s.label = t.label;
+      s.origin = t.origin;
+      s.flops = t.flops;
+      s.calls = t.calls;
     }
   }
 
-  void start(const Json& j) {
-    TaskStory& t = task(j);
-    t.default_s = time_of(j, "s");
-    t.default_outcome = text(j, "outcome");
-    if (!text(j, "trace").empty()) notes(j).start_trace = text(j, "trace");
+  void take_event(const events::DefaultTimed& e) {
+    TaskStory& t = task(e.task);
+    t.default_s = e.s;
+    t.default_outcome = e.outcome;
+    if (!e.trace.empty()) notes(e.task).start_trace = e.trace;
     if (!t.default_s) return;
     if (!t.best_s) t.best_s = t.default_s;
     if (t.best.empty()) add_point(t.best, {at_s_, 0, *t.default_s});
   }
 
-  void artifact(const Json&) {
+  void take_event(const events::ArtifactWritten&) {
     if (!story().first_artifact_s) story().first_artifact_s = at_s_;
   }
 
-  void round(const Json& j) {
+  void take_event(const events::RoundDone& e) {
     RunStory& r = story();
-    TaskStory& t = task(j);
-    TaskNotes& n = notes(j);
+    TaskStory& t = task(e.task);
+    TaskNotes& n = notes(e.task);
     ++r.rounds;
-    r.measured = std::max(r.measured, integer(j, "measured"));
-    r.failed = std::max(r.failed, integer(j, "failed"));
-    n.tried += integer(j, "tried");
-    const Json failures = object(j, "failures");
-    for (const auto& [kind, count] : failures.items()) {
-      if (count.is_number()) n.failures[kind] += count.get<int64_t>();
+    r.measured = std::max(r.measured, e.measured);
+    r.failed = std::max(r.failed, e.failed);
+    n.tried += e.tried;
+    for (const auto& [kind, count] : e.failures) n.failures[kind] += count;
+    if (e.default_s) t.default_s = e.default_s;
+    if (e.best_s) {
+      t.best_s = e.best_s;
+      add_point(t.best, {at_s_, n.tried, *e.best_s});
     }
-    if (const Seconds s = time_of(j, "default_s")) t.default_s = s;
-    if (const Seconds s = time_of(j, "best_s")) {
-      t.best_s = s;
-      add_point(t.best, {at_s_, n.tried, *s});
-    }
-    estimates(j);
-    const Json seconds = object(j, "seconds");
-    for (const auto& [part, s] : seconds.items()) {
-      if (s.is_number()) part_[part] += s.get<double>();
-    }
-    const Json q = object(j, "ranking");
-    if (!q.empty()) {
-      r.ranking.push_back({r.rounds, number(q, "pairwise").value_or(0),
-                           number(q, "recall").value_or(0), number(q, "top").value_or(0),
-                           integer(q, "k"), integer(q, "samples")});
+    take_estimates(e);
+    for (const auto& [part, s] : e.seconds) part_[part] += s;
+    if (e.ranking) {
+      r.ranking.push_back({r.rounds, e.ranking->pairwise, e.ranking->recall, e.ranking->top,
+                           e.ranking->k, e.ranking->samples});
     }
   }
 
-  void estimates(const Json& j) {
-    const Json now = list(j, "estimate_s");
-    const Json before = list(j, "default_estimate_s");
+  void take_estimates(const events::RoundDone& e) {
     for (size_t i = 0; i < story().models.size(); ++i) {
       ModelStory& m = story().models[i];
-      if (i < before.size() && before[i].is_number())
-        m.default_estimate_s = before[i].get<double>();
-      if (i < now.size() && now[i].is_number()) {
-        add_point(m.estimate, {at_s_, integer(j, "measured"), now[i].get<double>()});
+      if (i < e.default_estimate_s.size() && e.default_estimate_s[i]) {
+        m.default_estimate_s = e.default_estimate_s[i];
+      }
+      if (i < e.estimate_s.size() && e.estimate_s[i]) {
+        add_point(m.estimate, {at_s_, e.measured, *e.estimate_s[i]});
       }
     }
   }
 
-  void best(const Json& j) {
-    TaskStory& t = task(j);
-    t.best_s = time_of(j, "s");
+  void take_event(const events::NewBest& e) {
+    TaskStory& t = task(e.task);
+    t.best_s = e.s;
     t.tuned = true;
-    if (const Seconds s = time_of(j, "default_s")) t.default_s = s;
-    notes(j).best_trace = text(j, "trace");
+    if (e.default_s) t.default_s = e.default_s;
+    notes(e.task).best_trace = e.trace;
   }
 
-  void wrong(const Json& j) {
-    told_.wrong.push_back({"wrong", 1, text(j, "task"), "", text(j, "why"), text(j, "trace"), ""});
+  void take_event(const events::FoundWrong& e) {
+    told_.wrong.push_back({"wrong", 1, e.task, "", e.why, e.trace, ""});
   }
-  void fault(const Json& j) {
-    told_.faults.push_back({"fault", 1, text(j, "task"), "", text(j, "what"), "", ""});
+  void take_event(const events::Undecided& e) {
+    told_.undecided.push_back({"undecided", 1, e.task, "", e.why, e.trace, ""});
   }
+  void take_event(const events::Fault& e) {
+    told_.faults.push_back({"fault", 1, e.task, "", e.what, "", ""});
+  }
+  // Each part of a run tells them again.
+  void take_event(const events::Refused& e) {
+    std::erase_if(told_.refused, [&](const Failure& f) { return f.task == e.task; });
+    told_.refused.push_back({"records left out", e.records, e.task, "", e.why, "", ""});
+  }
+  void take_event(const events::Skipped&) {}
+  void take_event(const events::Unknown&) {}
 
-  void finals(const Json& j) {
-    TaskStory& t = task(j);
-    if (const Seconds s = time_of(j, "default_s")) t.default_s = s;
-    TaskNotes& n = notes(j);
-    n.kept = text(j, "kept");
-    if (const Seconds s = n.kept == "default" ? t.default_s : time_of(j, "best_s")) {
+  void take_event(const events::Finals& e) {
+    TaskStory& t = task(e.task);
+    if (e.default_s) t.default_s = e.default_s;
+    TaskNotes& n = notes(e.task);
+    n.kept = e.kept;
+    if (const Seconds s = n.kept == "default" ? t.default_s : e.best_s) {
       t.best_s = s;
       add_point(t.best, {at_s_, n.tried, *s});
     }
-    if (!text(j, "trace").empty()) n.best_trace = text(j, "trace");
+    if (!e.trace.empty()) n.best_trace = e.trace;
     renew_estimates();
   }
 
@@ -251,87 +203,58 @@ class Reader {
   }
 
   // A run that went on in the middle tells it again.
-  void pair(const Json& j) {
+  void take_event(const events::PairTried& e) {
     auto& all = story().pairs;
-    std::erase_if(all, [&](const PairTry& p) { return p.task == text(j, "task"); });
-    PairTry p;
-    p.task = text(j, "task");
-    p.label = text(j, "label");
-    p.calls = integer(j, "calls");
-    p.s = time_of(j, "s");
-    p.apart_s = time_of(j, "apart_s");
-    p.taken = j.value("taken", Json()) == true;
-    all.push_back(std::move(p));
+    std::erase_if(all, [&](const PairTry& p) { return p.task == e.task; });
+    all.push_back({e.task, e.label, e.calls, e.s, e.apart_s, e.taken});
   }
 
-  void pairs(const Json& j) {
+  void take_event(const events::PairsChosen& e) {
     just_decided_ = true;
-    const Json models = object(j, "models");
-    for (const auto& [name, calls] : models.items()) {
-      auto& chosen = model(name).pairs;
-      chosen.clear();
-      if (!calls.is_array()) continue;
-      for (const Json& call : calls) {
-        if (call.is_string()) chosen.push_back(call.get<std::string>());
-      }
-    }
+    for (const auto& [name, calls] : e.models) model(name).pairs = calls;
   }
 
-  void layout(const Json& j) {
-    const std::string key = text(j, "task");
+  void take_event(const events::LayoutTried& e) {
     auto& all = story().layouts;
-    auto it = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.task == key; });
+    auto it = std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.task == e.task; });
     if (it == all.end()) {
       it = all.emplace(all.end());
-      it->task = key;
+      it->task = e.task;
     }
-    it->label = text(j, "label");
-    if (const Seconds s = time_of(j, "default_s")) it->default_s = s;
+    it->label = e.label;
+    if (e.default_s) it->default_s = e.default_s;
     LayoutTry t;
-    t.point = text(j, "point");
-    t.edges = text(j, "edges");
-    t.s = time_of(j, "s");
+    t.point = e.point;
+    t.edges = e.edges;
+    t.s = e.s;
     it->tries.push_back(std::move(t));
   }
 
-  void layouts(const Json& j) {
+  void take_event(const events::LayoutsChosen& e) {
     story().layouts_decided = true;
     just_decided_ = true;
-    const Json models = object(j, "models");
-    for (const auto& [name, calls] : models.items()) {
-      auto& chosen = model(name).layouts;
-      chosen.clear();
-      if (!calls.is_object()) continue;
-      for (const auto& [call, edges] : calls.items()) {
-        if (edges.is_string()) chosen[call] = edges.get<std::string>();
-      }
-    }
+    for (const auto& [name, calls] : e.models) model(name).layouts = calls;
   }
 
-  void network(const Json& j) {
-    NetworkResult n;
-    n.default_s = time_of(j, "default_s");
-    n.tuned_s = time_of(j, "tuned_s");
-    n.ratio = time_of(j, "ratio");
-    n.low = time_of(j, "low");
-    n.high = time_of(j, "high");
-    n.difference = number(j, "difference").value_or(0);
-    n.kept = text(j, "kept");
-    n.tuned = integer(j, "tuned");
-    n.tasks = integer(j, "tasks");
-    model(text(j, "model")).network = n;
+  void take_event(const events::NetworkCompared& e) {
+    model(e.model).network = {.default_s = e.default_s,
+                              .tuned_s = e.tuned_s,
+                              .ratio = e.ratio,
+                              .low = e.low,
+                              .high = e.high,
+                              .difference = e.difference,
+                              .kept = e.kept,
+                              .tuned = e.tuned,
+                              .tasks = e.tasks};
   }
 
-  void end(const Json& j) {
+  void take_event(const events::RunEnded& e) {
     RunStory& r = story();
-    r.reason = text(j, "reason");
-    r.measured = std::max(r.measured, integer(j, "measured"));
-    r.failed = std::max(r.failed, integer(j, "failed"));
-    r.spent_s = std::max(r.spent_s, number(j, "spent_s").value_or(0));
-    const Json seconds = object(j, "seconds");
-    for (const auto& [part, s] : seconds.items()) {
-      if (s.is_number()) part_[part] = std::max(part_[part], s.get<double>());
-    }
+    r.reason = e.reason;
+    r.measured = std::max(r.measured, e.measured);
+    r.failed = std::max(r.failed, e.failed);
+    r.spent_s = std::max(r.spent_s, e.spent_s);
+    for (const auto& [part, s] : e.seconds) part_[part] = std::max(part_[part], s);
   }
 
   Told told_;

@@ -21,8 +21,8 @@ struct TaskNotes {
 
 struct Told {
   RunStory story;
-  std::map<std::string, TaskNotes> notes;  // by task key
-  std::vector<Failure> wrong, faults;      // one per event
+  std::map<std::string, TaskNotes> notes;                  // by task key
+  std::vector<Failure> wrong, undecided, refused, faults;  // one per event
 };
 
 Told read_events(const std::vector<db::EventRow>& events);

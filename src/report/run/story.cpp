@@ -135,6 +135,8 @@ class Records {
       f.count = std::max(f.count, count);
     }
     add_told(told_.wrong);
+    add_told(told_.undecided);
+    add_told(told_.refused);
     add_told(told_.faults);
     std::sort(story_.failures.begin(), story_.failures.end(),
               [](const Failure& a, const Failure& b) {
@@ -145,7 +147,9 @@ class Records {
   void add_told(const std::vector<Failure>& events) {
     if (events.empty()) return;
     Failure& f = failure(events[0].outcome);
-    f.count = std::max(f.count, static_cast<int64_t>(events.size()));
+    int64_t count = 0;
+    for (const Failure& e : events) count += e.count;
+    f.count = std::max(f.count, count);
     if (f.error.empty()) first(f, events[0].task, events[0].error, events[0].trace);
   }
 

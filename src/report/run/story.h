@@ -105,7 +105,8 @@ struct PairTry {
 };
 
 struct Failure {
-  std::string outcome;  // of task::Outcome, or "fault": the search itself
+  // Of task::Outcome; "fault": the search itself; "records left out": of earlier runs, which may not serve their task.
+  std::string outcome;
   int64_t count = 0;
   std::string task, label, error, trace;  // of the first
   std::string command;                    // for a shell, to see it again; empty: not known

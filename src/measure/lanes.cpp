@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/lanes.h"
+
+namespace tenon::measure {
+
+Lanes::Lanes(const DeviceOptions& options, const CorePlan& plan, std::filesystem::path folder,
+             JobQueue& queue, Judge judge, Time time)
+    : options_(options),
+      folder_(std::move(folder)),
+      queue_(queue),
+      judge_(std::move(judge)),
+      time_(std::move(time)) {
+  for (int i = 0; i < plan.builders; ++i) add_builder(JobQueue::kFree, plan.spare);
+  for (size_t r = 0; r < plan.runners.size(); ++r) {
+    add_runner(r, plan.runners[r].cpus);
+    for (int i = 0; i < plan.runners[r].builders; ++i) add_builder(r, plan.runners[r].cpus);
+  }
+}
+
+Lanes::~Lanes() {
+  queue_.close();
+  for (const auto& b : builders_) b->interrupt();
+  for (const auto& r : runners_) r->interrupt();
+  for (std::thread& t : threads_) t.join();
+}
+
+void Lanes::add_builder(size_t runner, std::vector<int> cpus) {
+  builders_.push_back(std::make_unique<BuildProcess>(options_, folder_));
+  threads_.emplace_back([this, &process = *builders_.back(), runner, cpus = std::move(cpus)] {
+    build(process, runner, cpus);
+  });
+}
+
+void Lanes::add_runner(size_t runner, std::vector<int> cpus) {
+  runners_.push_back(std::make_unique<RunProcess>(options_));
+  threads_.emplace_back([this, &process = *runners_.back(), runner, cpus = std::move(cpus)] {
+    run(process, runner, cpus);
+  });
+}
+
+void Lanes::build(BuildProcess& process, size_t runner, const std::vector<int>& cpus) {
+  const KeepTo here(cpus);
+  while (auto order = queue_.next_build(runner)) {
+    std::optional<task::Measurement> known;
+    try {
+      if (order->call) {
+        order->call(process);
+      } else {
+        JobQueue::Entry& e = *order->entry;
+        e.built = process.build(e.job.task, e.job.trace, options_.compile_limit_s);
+        known = judge_(e);
+      }
+    } catch (...) {
+      queue_.fail(std::current_exception());
+    }
+    queue_.end_build(runner, order->entry, std::move(known));
+  }
+}
+
+void Lanes::run(RunProcess& process, size_t runner, const std::vector<int>& cpus) {
+  const KeepTo here(cpus);
+  while (auto order = queue_.next_run(runner)) {
+    std::optional<task::Measurement> m;
+    try {
+      if (order->call) {
+        order->call(process);
+      } else {
+        m = time_(process, *order->entry);
+      }
+    } catch (...) {
+      queue_.fail(std::current_exception());
+    }
+    queue_.end_run(runner, order->entry, std::move(m));
+  }
+}
+
+}  // namespace tenon::measure

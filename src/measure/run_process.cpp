@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/run_process.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "lower/lower.h"
+#include "support/check.h"
+
+namespace tenon::measure {
+namespace {
+
+using task::Outcome;
+
+constexpr int kRunsPerLife = 50;
+constexpr double kCopiedBytesPerS =
+    100e6;  // filling, flushing, comparing: allowed on top of running
+constexpr double kLeastRunS = 1;
+constexpr double kTimesBest = 30;  // a candidate so much slower than the best may be cut off
+
+// The bytes of the shared memory while they are used here.
+class Mapping {
+ public:
+  Mapping(int fd, int64_t bytes) : bytes_(static_cast<size_t>(std::max<int64_t>(bytes, 1))) {
+    void* p = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) throw UserError(fmt::format("no memory for {} bytes", bytes_));
+    data_ = static_cast<std::byte*>(p);
+  }
+  ~Mapping() { munmap(data_, bytes_); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+  std::byte* at(int64_t offset) const { return data_ + offset; }
+
+ private:
+  size_t bytes_;
+  std::byte* data_ = nullptr;
+};
+
+double around_s(const RunJob& program) {
+  double bytes = static_cast<double>(program.workspace_bytes);
+  for (const Param& p : program.params) bytes += static_cast<double>(p.bytes);
+  return 4 * bytes / kCopiedBytesPerS;
+}
+
+}  // namespace
+
+RunProcess::RunProcess(const DeviceOptions& options)
+    : options_(options), worker_(options.run_tool, {}, kRunsPerLife) {}
+
+// A candidate may take as long as it is worth knowing, and what the bytes around it cost.
+double RunProcess::run_limit_s(const RunJob& program, double best_s) const {
+  if (best_s <= 0) return options_.run_limit_s + around_s(program);
+  const double worth = std::max(kLeastRunS, kTimesBest * (best_s + options_.min_run_s));
+  return std::min(options_.run_limit_s, worth) + around_s(program);
+}
+
+Ran RunProcess::time_once(const RunJob& program, double best_s, double min_run_s) {
+  RunJob job = program;
+  job.threads = options_.protocol.threads;
+  job.cold = options_.protocol.cold;
+  job.min_run_s = min_run_s;
+  job.limit_s = run_limit_s(job, best_s);
+  Ran r = read_run(worker_.call(encode(job), job.limit_s, job.threads), job.limit_s);
+  if (r.outcome == Outcome::kOk && r.seconds.empty()) {
+    r = {Outcome::kRunCrash, "gave no times", {}};
+  }
+  // What wrote where it should not may have hit the runner itself.
+  if (r.outcome != Outcome::kOk) worker_.stop();
+  return r;
+}
+
+Ran RunProcess::time(const RunJob& program, double best_s, double min_run_s) {
+  Ran first = time_once(program, best_s, min_run_s);
+  if (first.outcome != Outcome::kWrong) return first;
+  const Ran second = time_once(program, best_s, options_.min_run_s);
+  if (second.outcome == Outcome::kWrong) return first;
+  return {Outcome::kUndecided, "only once: " + first.error, {}};
+}
+
+Ran RunProcess::run_once(const schedule::State& s, RunJob program,
+                         const std::vector<ir::Array>& inputs, double limit_s,
+                         std::vector<ir::Array>& outputs) {
+  const std::vector<ir::Array> packed = lower::pack_inputs(s, inputs);
+  std::vector<ir::Array> stored = lower::make_outputs(s);
+  const std::vector<int64_t> at = offsets(program.params);
+  if (packed.size() + stored.size() != program.params.size()) {
+    return {Outcome::kUndecided, "the compiler answered for another program", {}};
+  }
+  std::optional<Mapping> memory;
+  try {
+    memory.emplace(worker_.memory(std::max<int64_t>(at.back(), 1)), at.back());
+  } catch (const UserError& e) {
+    return {Outcome::kUndecided, e.what(), {}};
+  }
+  for (size_t i = 0; i < packed.size(); ++i) {
+    TENON_CHECK(packed[i].bytes() == program.params[i].bytes);
+    std::memcpy(memory->at(at[i]), packed[i].data(), static_cast<size_t>(packed[i].bytes()));
+  }
+  program.check = true;
+  program.threads = options_.protocol.threads;
+  program.limit_s = limit_s + around_s(program);
+  const Ran r =
+      read_run(worker_.call(encode(program), program.limit_s, program.threads), program.limit_s);
+  if (r.outcome != Outcome::kOk) {
+    worker_.stop();
+    return r;
+  }
+  for (size_t i = 0; i < stored.size(); ++i) {
+    TENON_CHECK(stored[i].bytes() == program.params[packed.size() + i].bytes);
+    std::memcpy(stored[i].data(), memory->at(at[packed.size() + i]),
+                static_cast<size_t>(stored[i].bytes()));
+  }
+  outputs = lower::unpack_outputs(s, stored);
+  return r;
+}
+
+}  // namespace tenon::measure
