@@ -150,7 +150,7 @@ class Bench {
 
  private:
   // Of as many calls as there are candidates, those that gave one.
-  size_t each(const std::function<bool(const Candidate&, Rng&)>& fn) {
+  size_t each(const std::function<bool(const space::Program&, Rng&)>& fn) {
     std::atomic<size_t> ok{0};
     for_each_parallel(options_.candidates, threads_, [&](size_t i) {
       Rng own(i);

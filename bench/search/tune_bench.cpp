@@ -17,6 +17,7 @@
 #include "cases.h"
 #include "cost/model.h"
 #include "measure/measure.h"
+#include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "support/check.h"
 #include "templates/template.h"
@@ -141,7 +142,7 @@ class Run {
   const Options& o_;
   const task::Task& t_;
   measure::Measurer& device_;
-  std::unique_ptr<Space> space_;
+  std::unique_ptr<space::Space> space_;
   std::vector<cost::Sample> samples_;
   size_t tried_ = 0;
   double best_s_ = kNever;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "templates/anchor.h"
-#include "templates/families.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

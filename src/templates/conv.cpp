@@ -15,8 +15,8 @@
 #include "templates/conv_form.h"
 #include "templates/conv_steps.h"
 #include "templates/edges.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

@@ -11,7 +11,7 @@
 
 #include "templates/depthwise_match.h"
 #include "templates/edges.h"
-#include "templates/families.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

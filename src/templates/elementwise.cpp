@@ -8,8 +8,8 @@
 #include "ir/visit.h"
 #include "te/access.h"
 #include "templates/edges.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

@@ -3,8 +3,8 @@
 // result has: sums are stored alike and taken a vector of the result at a time, so that no result
 // waits in memory for what follows it.
 #include "templates/anchor.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "templates/anchor.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

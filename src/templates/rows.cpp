@@ -12,7 +12,7 @@
 
 #include "templates/anchor.h"
 #include "templates/edges.h"
-#include "templates/families.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

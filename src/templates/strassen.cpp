@@ -15,8 +15,8 @@
 #include <numeric>
 
 #include "templates/edges.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

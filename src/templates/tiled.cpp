@@ -10,7 +10,7 @@
 #include "templates/conv_match.h"
 #include "templates/conv_steps.h"
 #include "templates/edges.h"
-#include "templates/families.h"
+#include "templates/template.h"
 #include "templates/write.h"
 
 namespace tenon::templates {

@@ -7,8 +7,8 @@
 #include <algorithm>
 
 #include "templates/edges.h"
-#include "templates/families.h"
 #include "templates/loops.h"
+#include "templates/template.h"
 #include "templates/winograd_match.h"
 #include "templates/write.h"
 

@@ -17,4 +17,8 @@ void store_fixed_inputs(space::Builder& b, const Request& request,
 //   variant C bfloat16  =>  made(b, "C.h")
 space::StageRef made(const space::Builder& b, std::string_view name);
 
+// Families that others hand a dag on to.
+std::optional<Written> write_rows(space::Builder& b, const Request& request);
+std::optional<Written> write_plain(space::Builder& b, const Request& request);
+
 }  // namespace tenon::templates

@@ -2,8 +2,6 @@
 // A model added as docs/adding/cost-model.md says: toy_model.cpp and one row.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "measure/measure.h"
 #include "search/tasks.h"
 #include "templates/template.h"
@@ -49,9 +47,9 @@ TEST(ToyModel, TunesOnThePretendDevice) {
   const auto device = measure::sim_measurer({.seed = 3, .protocol = {}, .noise = 0});
   int ranked = 0;  // rounds in which a trained model ordered the programs
   tune::TaskTuner tuner({product(24, 17, 31), product(5, 48, 16)}, {{{2, 1}, 0, 0}}, o, *device,
-                        nullptr, "run", [&](const std::string& event) {
-                          const auto json = nlohmann::json::parse(event);
-                          ranked += json["event"] == "round" && !json["ranking"].is_null();
+                        nullptr, "run", [&](const events::Event& event) {
+                          const auto* round = std::get_if<events::RoundDone>(&event);
+                          ranked += round != nullptr && round->ranking.has_value();
                         });
   while (tuner.step([] { return false; })) {
   }

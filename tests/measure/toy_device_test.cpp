@@ -29,7 +29,7 @@ TEST(ToyDevice, IsMeasuredAndVerifiedLikeAnyOther) {
   const task::Task t = toy_matmul();
   const auto m = device_measurer(tools(TENON_TOY_RUN));
   const std::vector<schedule::Trace> traces(1);
-  const auto r = m->measure(t, traces, 0, {});
+  const auto r = measure(*m, t, traces, 0);
   ASSERT_EQ(r[0].outcome, Outcome::kOk) << r[0].error;
   EXPECT_EQ(r[0].median_s, run::kToySeconds);
   EXPECT_EQ(m->verify(t, traces[0]).why, "");
@@ -40,7 +40,7 @@ TEST(ToyDevice, AMachineWithoutItDecidesNothing) {
   const task::Task t = toy_matmul();
   const auto m = device_measurer(tools(TENON_RUN));
   const std::vector<schedule::Trace> traces(1);
-  const auto r = m->measure(t, traces, 0, {});
+  const auto r = measure(*m, t, traces, 0);
   EXPECT_EQ(to_string(r[0].outcome), "undecided");
   EXPECT_EQ(r[0].error, "there is no device 'toy'");
   EXPECT_EQ(m->verify(t, traces[0]).kind, Verdict::Kind::kUndecided);

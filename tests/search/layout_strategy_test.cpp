@@ -101,7 +101,8 @@ TEST(LayoutStrategy, UnknownOnesAreUserErrors) {
   const Layouts l = small_layouts();
   EXPECT_THROW(make_layout_strategy("tabu", l, {}), UserError);
   try {
-    make_layout_strategy("ppo", l, {.plug_in = "/nonexistent/libtenon-torch.so"});
+    make_layout_strategy("ppo", l,
+                         {.seed = 1, .learned = "", .plug_in = "/nonexistent/libtenon-torch.so"});
     FAIL();
   } catch (const UserError& e) {
     EXPECT_NE(std::string(e.what()).find("tenon-torch"), std::string::npos) << e.what();

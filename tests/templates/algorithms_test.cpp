@@ -223,7 +223,7 @@ TEST(Algorithms, CoresShareOutRowsOfSums) {
   const auto along = [](const te::ComputeDag& dag) {
     auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
     target->cpu().cores = 2;
-    target->l2_bytes = 1 << 20;
+    target->cpu().l2_bytes = 1 << 20;
     const auto given = std::make_shared<const te::ComputeDag>(dag);
     return write_with("strassen", schedule::State(given, target), {}, {})->numbers.at("along");
   };

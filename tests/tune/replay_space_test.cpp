@@ -8,6 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "search/space/spaces.h"
+#include "search/strategy/mutation.h"
 #include "search/tasks.h"
 
 namespace tenon::tune {
@@ -48,48 +50,54 @@ TEST(ReplaySpace, TheSpaceHoldsWhatWasMeasuredAndNothingElse) {
   const auto space = replay_space(r);
   Rng rng(1);
   std::set<size_t> sampled;
-  size_t crossed = 0;
+  size_t crossed = 0, changed = 0;
   for (int i = 0; i < 2000; ++i) {
     const auto a = space->sample(rng);
     ASSERT_TRUE(a);
     sampled.insert(r->index_of(a->hash));
-    const auto b = space->mutate(*a, rng);
-    ASSERT_TRUE(b);
+    const auto b = search::mutated(*space, *a, rng);
+    if (!b) continue;
+    ++changed;
     EXPECT_NE(r->index_of(b->hash), ReplaySpace::kNowhere);
     EXPECT_NE(b->hash, a->hash);
-    const auto c = space->cross(*a, *b, rng);
+    const auto c = search::crossed(*space, *a, *b, rng);
     if (!c) continue;
     ++crossed;
-    const size_t child = r->index_of(c->hash);
-    EXPECT_NE(child, r->index_of(a->hash));
-    EXPECT_NE(child, r->index_of(b->hash));
-    EXPECT_GT(r->shared_steps(child, r->index_of(a->hash)), 0u);
-    EXPECT_GT(r->shared_steps(child, r->index_of(b->hash)), 0u);
+    EXPECT_NE(r->index_of(c->hash), ReplaySpace::kNowhere);
   }
   EXPECT_EQ(sampled.size(), 60u);
   EXPECT_FALSE(sampled.contains(ReplaySpace::kNowhere));
+  EXPECT_GT(changed, 1000u);
   EXPECT_GT(crossed, 1000u);
-  EXPECT_TRUE(space->adopt(r->programs()[7].trace));
+  for (const space::Program& p : r->programs()) {
+    const auto known = space->recognise(p.trace);
+    ASSERT_TRUE(known.has_value());
+    EXPECT_EQ(space->build(*known)->hash, p.hash);
+  }
   schedule::Trace other = r->programs()[7].trace;
   other.pop_back();
-  EXPECT_FALSE(space->adopt(other));
+  EXPECT_FALSE(space->recognise(other));
 }
 
-TEST(ReplaySpace, MutationsAreTheNearest) {
+// A mutation leaves the way of its parent at one fork: it shares all steps up to there.
+TEST(ReplaySpace, MutationsShareStepsWithTheirParents) {
   const auto r = recorded(60);
-  const auto differing = [&](size_t a, size_t b) {
-    const size_t shared = r->shared_steps(a, b);
-    return r->programs()[a].trace.size() + r->programs()[b].trace.size() - 2 * shared;
+  const auto space = replay_space(r);
+  const auto shared = [](const schedule::Trace& a, const schedule::Trace& b) {
+    size_t n = 0;
+    while (n < std::min(a.size(), b.size()) && a[n] == b[n]) ++n;
+    return n;
   };
-  for (size_t i = 0; i < 60; ++i) {
-    const std::set<size_t> near(r->near(i).begin(), r->near(i).end());
-    ASSERT_FALSE(near.empty());
-    EXPECT_FALSE(near.contains(i));
-    const size_t farthest = differing(i, r->near(i).back());
-    for (size_t j = 0; j < 60; ++j) {
-      if (j != i && !near.contains(j)) EXPECT_GE(differing(i, j), farthest) << i << " " << j;
-    }
+  Rng rng(2);
+  double near = 0, far = 0;
+  for (int i = 0; i < 1000; ++i) {
+    const auto a = space->sample(rng), other = space->sample(rng);
+    const auto b = search::mutated(*space, *a, rng);
+    if (!b) continue;
+    near += static_cast<double>(shared(a->trace, b->trace));
+    far += static_cast<double>(shared(a->trace, other->trace));
   }
+  EXPECT_GT(near, far);
 }
 
 TEST(ReplaySpace, TheMeasurerGivesTheLastWord) {

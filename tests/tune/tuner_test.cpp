@@ -380,7 +380,7 @@ TEST_F(TunerTest, TunersOfARunShareOneModel) {
   EXPECT_EQ(o.model->model().save(), known);
   events_.clear();
   TaskTuner other({product(31, 9, 24)}, {{{1}, 0, 0}}, o, d, nullptr, "run",
-                  [this](const std::string& e) { events_.push_back(e); });
+                  [this](const events::Event& e) { events_.push_back(events::to_json(e)); });
   all(other);
   ASSERT_FALSE(of_kind("round").empty());
   EXPECT_TRUE(of_kind("round")[0]["ranking"].is_object()) << "trained before its first round";
