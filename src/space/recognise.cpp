@@ -102,21 +102,32 @@ class Recogniser {
     return now;
   }
 
-  // A choice that the trace does not tell is tried, the first one in the order of asking. `now`: what the guess leads to.
+  struct Trial {
+    Guess guess;
+    Attempt attempt;
+  };
+
+  // A choice that the trace does not tell is tried, the first one in the order of asking; the values whose programs
+  // agree with more of the trace are followed first. `now`: what the guess leads to.
   std::optional<Choices> settle(const Guess& guess, Pinned pinned, const Attempt& now) {
     if (now.whole) return now.choices;
     const auto open = first_open(now, pinned);
     if (!open || left_ < 0) return std::nullopt;
-    const Choice c = now.choices[*open];
-    pinned.insert(c.hole);
-    if (auto found = settle(guess, pinned, now)) return found;
+    pinned.insert(now.choices[*open].hole);
+    std::vector<Trial> trials;
     for (size_t v = 0; v < now.domains[*open].size() && left_ >= 0; ++v) {
-      const int64_t value = now.domains[*open].at(v);
-      if (value == c.value) continue;
       Guess other = guess;
-      other[c.hole] = value;
-      const Attempt next = read_numbers(other, pinned);
-      if (auto found = settle(other, pinned, next)) return found;
+      other[now.choices[*open].hole] = now.domains[*open].at(v);
+      Attempt next = read_numbers(other, pinned);
+      if (next.whole) return next.choices;
+      trials.push_back({std::move(other), std::move(next)});
+    }
+    std::sort(trials.begin(), trials.end(), [](const Trial& a, const Trial& b) {
+      return a.attempt.agreed != b.attempt.agreed ? a.attempt.agreed > b.attempt.agreed
+                                                  : a.guess < b.guess;
+    });
+    for (const Trial& t : trials) {
+      if (auto found = settle(t.guess, pinned, t.attempt)) return found;
     }
     return std::nullopt;
   }

@@ -97,9 +97,10 @@ class Annotator {
       return std::vector<double>{1 - kRegisterChance, kRegisterChance};
     };
     const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
-      const auto* cache = find_step<schedule::CacheWrite>(
-          trace, [&](const auto& c) { return c.scope == ir::Scope::kRegister; });
-      return cache != nullptr ? 1 : 0;
+      const auto* cache = t.cache_step < trace.size()
+                              ? std::get_if<schedule::CacheWrite>(&trace[t.cache_step])
+                              : nullptr;
+      return cache != nullptr && cache->scope == ir::Scope::kRegister;
     };
     const Value in = b_.ask({HoleKind::kSwitch, t.stage, kInRegisters}, "registers",
                             Domain::range(0, 1), 1, weights, read);
