@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "task/serve.h"
 #include "te/text.h"
 #include "tune/events.h"
+#include "tune/in_flight.h"
 #include "tune/task_history.h"
 
 namespace tenon::tune {
@@ -42,16 +42,6 @@ double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNev
 // Candidates to look at in a round: thinking is to take no longer than a share of measuring.
 constexpr size_t kLeastPopulation = 128, kFirstPopulation = 512;
 constexpr double kThinkingShare = 0.5;
-
-// Programs of one task that are in flight together: proposed, submitted, not told yet.
-struct Batch {
-  size_t entry = 0;
-  bool is_default = false;
-  std::vector<space::Program> proposed = {};  // none of a default
-  std::vector<std::optional<Measurement>> got = {};
-  size_t open = 0;                            // those without an answer yet
-  std::map<std::string, double> before = {};  // seconds by part, when it was begun
-};
 
 struct Entry {
   TaskToTune given;
@@ -94,9 +84,7 @@ struct TaskTuner::Impl {
   int64_t measured = 0, failed = 0;        // in this run
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
-  std::deque<Batch> in_flight;
-  size_t first_batch = 0;                                      // number of the oldest
-  std::map<measure::JobId, std::pair<size_t, size_t>> places;  // number of the batch, place in it
+  InFlight in_flight;
 
   static TaskScheduler make_scheduler(const std::vector<TaskToTune>& tasks,
                                       const std::vector<ModelSpec>& models,
@@ -121,7 +109,8 @@ struct TaskTuner::Impl {
         rng(o.seed),
         model(o.model != nullptr ? o.model : make_run_model(o)),
         models(std::move(specs)),
-        scheduler(make_scheduler(tasks, models, o.scheduler)) {
+        scheduler(make_scheduler(tasks, models, o.scheduler)),
+        in_flight(m) {
     const measure::KeepTo here(measurer.spare_cpus());
     options.search.threads = threads_beside(measurer, options);
     for (TaskToTune& task : tasks) add(std::move(task));
@@ -358,24 +347,12 @@ struct TaskTuner::Impl {
 
   void submit(Batch batch, std::span<const schedule::Trace> traces) {
     const Entry& e = entries[batch.entry];
-    for (const schedule::Trace& t : traces) {
-      const measure::JobId id = measurer.submit({e.given.task, t, best_known(e)});
-      places[id] = {first_batch + in_flight.size(), batch.got.size()};
-      batch.got.emplace_back();
-    }
-    batch.open = batch.got.size();
-    in_flight.push_back(std::move(batch));
-  }
-
-  int64_t jobs_in_flight() const {
-    int64_t n = 0;
-    for (const Batch& b : in_flight) n += std::ssize(b.got);
-    return n;
+    in_flight.submit(std::move(batch), e.given.task, traces, best_known(e));
   }
 
   int64_t trials_left() const {
     if (options.trials <= 0) return std::numeric_limits<int64_t>::max();
-    return options.trials - measured - jobs_in_flight();
+    return options.trials - measured - in_flight.jobs();
   }
 
   // Where measuring leaves cores to think on, two halves of a round are in flight: the second is proposed while the first
@@ -413,11 +390,19 @@ struct TaskTuner::Impl {
     return true;
   }
 
+  // As many per proposed program as in a whole round.
+  size_t population_of(const Entry& e) const {
+    const size_t whole = std::min(e.population, options.search.population);
+    const auto part = whole * static_cast<size_t>(batch_size()) /
+                      static_cast<size_t>(std::max<int64_t>(1, options.round));
+    return std::max(part, std::min(kLeastPopulation, whole));
+  }
+
   void propose(size_t i, size_t n) {
     Entry& e = entries[i];
     Batch batch{.entry = i, .before = watch.seconds()};
     Rng own = rng.fork();
-    e.strategy->set_population(std::min(e.population, options.search.population));
+    e.strategy->set_population(population_of(e));
     batch.proposed = watch.time("search", [&] { return e.strategy->propose(n, own); });
     if (batch.proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
@@ -441,62 +426,17 @@ struct TaskTuner::Impl {
   void fill() {
     const bool ahead = measurer.overlaps();
     const auto room = [&](int64_t more) {
-      return in_flight.empty() || (ahead && jobs_in_flight() + more <= options.round);
+      return in_flight.batches() == 0 || (ahead && in_flight.jobs() + more <= options.round);
     };
     while (defaults < entries.size() && room(1) && begin_default()) {
     }
-    while (defaults == entries.size() && in_flight.size() < 2 && room(batch_size()) &&
+    while (defaults == entries.size() && in_flight.batches() < 2 && room(batch_size()) &&
            begin_round()) {
     }
   }
 
-  void take(measure::Done d) {
-    const auto [batch, place] = places.at(d.id);
-    places.erase(d.id);
-    Batch& b = in_flight[batch - first_batch];
-    b.got[place] = std::move(d.measurement);
-    --b.open;
-  }
-
-  // Waits for the oldest batch. False: stopped, and nothing is in flight any more.
-  bool await(const std::function<bool()>& stop) {
-    return watch.time("measure", [&] {
-      while (in_flight.front().open > 0) {
-        if (stop && stop()) {
-          drain();
-          return false;
-        }
-        constexpr double kGlance = 0.1;
-        for (measure::Done& d : measurer.poll(kGlance)) take(std::move(d));
-      }
-      return true;
-    });
-  }
-
-  void drain() {
-    measurer.cancel_waiting();
-    measure::collect(measurer, places.size(), {}, [&](measure::Done d) { take(std::move(d)); });
-  }
-
-  // What came back, in the order of submission; candidates without an answer are left out of both.
-  static std::vector<Measurement> answers(Batch& b) {
-    std::vector<Measurement> got;
-    std::vector<space::Program> proposed;
-    for (size_t i = 0; i < b.got.size(); ++i) {
-      if (!b.got[i]) continue;
-      got.push_back(*std::move(b.got[i]));
-      if (b.is_default) continue;
-      got.back().choices = to_json(b.proposed[i].choices);
-      proposed.push_back(std::move(b.proposed[i]));
-    }
-    b.proposed = std::move(proposed);
-    return got;
-  }
-
   void finish() {
-    Batch b = std::move(in_flight.front());
-    in_flight.pop_front();
-    ++first_batch;
+    Batch b = in_flight.take();
     if (b.is_default) return finish_default(b);
     try {
       finish_round(b);
@@ -507,7 +447,7 @@ struct TaskTuner::Impl {
 
   void finish_default(Batch& b) {
     Entry& e = entries[b.entry];
-    std::vector<Measurement> one = answers(b);
+    std::vector<Measurement> one = b.answers();
     e.default_begun = !one.empty() || e.history.has(e.start);
     if (!e.default_begun) return;  // it was cancelled
     if (!one.empty()) {
@@ -521,7 +461,7 @@ struct TaskTuner::Impl {
 
   void finish_round(Batch& b) {
     Entry& e = entries[b.entry];
-    std::vector<Measurement> got = answers(b);
+    std::vector<Measurement> got = b.answers();
     verify(e, got);
     const bool trained = model->model().trained();
     const cost::RankingQuality quality =
@@ -553,8 +493,8 @@ struct TaskTuner::Impl {
     const measure::KeepTo here(measurer.spare_cpus());
     tell_refused();
     fill();
-    if (in_flight.empty()) return false;
-    if (await(stop)) {
+    if (in_flight.batches() == 0) return false;
+    if (watch.time("measure", [&] { return in_flight.await(stop); })) {
       finish();
     } else {
       settle();
@@ -564,9 +504,8 @@ struct TaskTuner::Impl {
 
   // Ends what is in flight and keeps what came of it.
   void settle() {
-    if (in_flight.empty()) return;
-    drain();
-    while (!in_flight.empty()) finish();
+    watch.time("measure", [&] { in_flight.drain(); });
+    while (in_flight.batches() > 0) finish();
   }
 
   // ---- finals ------------------------------------------------------------------------------------------------
@@ -606,7 +545,7 @@ TaskTuner::TaskTuner(std::vector<TaskToTune> tasks, std::vector<ModelSpec> model
 // Whoever comes next finds nothing of ours in flight.
 TaskTuner::~TaskTuner() {
   try {
-    impl_->drain();
+    impl_->in_flight.drain();
   } catch (const std::exception&) {  // a tool that cannot be started was told of before
   }
 }
