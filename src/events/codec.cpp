@@ -303,14 +303,25 @@ class Reader {
   bool read(const Json& j, std::vector<T>& v) {
     if (!j.is_array()) return false;
     bool all = true;
-    for (const Json& one : j) all &= read(one, v.emplace_back());
+    for (const Json& one : j) {
+      T element = {};
+      const bool read_it = read(one, element);
+      // Numbers stand for models by their place; names do not.
+      if (read_it || !std::is_same_v<T, std::string>) v.push_back(std::move(element));
+      all &= read_it;
+    }
     return all;
   }
   template <class T>
   bool read(const Json& j, std::map<std::string, T>& v) {
     if (!j.is_object()) return false;
     bool all = true;
-    for (const auto& [name, one] : j.items()) all &= read(one, v[name]);
+    for (const auto& [name, one] : j.items()) {
+      T element = {};
+      const bool read_it = read(one, element);
+      if (read_it || !std::is_same_v<T, std::string>) v[name] = std::move(element);
+      all &= read_it;
+    }
     return all;
   }
   template <class T>
@@ -363,7 +374,7 @@ Parsed parse(const std::string& json) {
   Reader r(j, p.why);
   std::visit([&](auto& alternative) { fields(r, alternative); }, e);
   if (const auto t = j.find("t"); t != j.end() && t->is_number()) p.t = t->get<double>();
-  if (p.why.empty()) p.event = std::move(e);
+  p.event = std::move(e);
   return p;
 }
 

@@ -153,10 +153,10 @@ using Event = std::variant<RunStarted, PairTried, PairsChosen, LayoutTried, Layo
 std::string to_json(const Event& e, std::optional<double> t = {});
 
 // What a database holds may have been written by anything: a field that is missing or of another kind is as if nothing
-// was told, but a decision must be readable.
+// was told. Of a decision that is damaged there is what can be read, to look at, and why it is not to be followed.
 struct Parsed {
   std::optional<Event> event;
-  std::string why;  // there is none
+  std::string why;  // there is none, or it is damaged
   std::optional<double> t;
 };
 Parsed parse(const std::string& json);

@@ -341,7 +341,7 @@ struct Session::Impl {
   // Decisions that an earlier part of the run told. What cannot be read is decided again.
   void restore(size_t row, const std::string& json) {
     const events::Parsed told = events::parse(json);
-    if (!told.event) {
+    if (!told.why.empty()) {
       tell(events::Skipped{static_cast<int64_t>(row), told.why});
     } else if (const auto* pairs = std::get_if<events::PairsChosen>(&*told.event)) {
       take_pairs(pairs_of(*pairs, models));
