@@ -89,6 +89,7 @@ struct Channels {
   size_t axis = 1;  // of the output
   // The output channel that weight element `offset` belongs to.
   std::function<int64_t(int64_t offset)> of;
+  int64_t run = 1;  // so many elements in a row belong to one
 };
 
 std::optional<Channels> channels_of(const Graph& g, const Node& n) {
@@ -99,27 +100,42 @@ std::optional<Channels> channels_of(const Graph& g, const Node& n) {
   int64_t inner = 1;
   for (size_t d = 1; d < w.size(); ++d) inner *= w[d];
   if (std::holds_alternative<Conv>(n.op)) {
-    return Channels{1, [inner](int64_t o) { return o / inner; }};
+    return Channels{1, [inner](int64_t o) { return o / inner; }, inner};
   }
   if (const auto* c = std::get_if<ConvTranspose>(&n.op)) {
     const int64_t taps = inner / w[1];
     const int64_t per_group = w[0] / c->params.groups;
-    return Channels{1,
-                    [=, k = w[1]](int64_t o) { return o / inner / per_group * k + o / taps % k; }};
+    return Channels{
+        1, [=, k = w[1]](int64_t o) { return o / inner / per_group * k + o / taps % k; }, taps};
   }
   if (const auto* m = std::get_if<MatMul>(&n.op)) {
     if (w.size() != 2) return std::nullopt;
     const size_t last = g.value(n.outputs[0]).shape.size() - 1;
-    if (m->trans_b) return Channels{last, [inner](int64_t o) { return o / inner; }};
+    if (m->trans_b) return Channels{last, [inner](int64_t o) { return o / inner; }, inner};
     return Channels{last, [inner](int64_t o) { return o % inner; }};
   }
   return std::nullopt;
 }
 
+// Weights are many: types are told apart once, not for each of them.
+template <class T>
+void scale_elements(ir::Array& w, const ir::Array& s, const Channels& c) {
+  std::vector<double> by(static_cast<size_t>(s.elements()));
+  for (size_t i = 0; i < by.size(); ++i) by[i] = s.get_double(static_cast<int64_t>(i));
+  T* out = reinterpret_cast<T*>(w.data());
+  for (int64_t o = 0; o < w.elements(); o += c.run) {
+    const double factor = by[static_cast<size_t>(c.of(o))];
+    for (int64_t i = o; i < o + c.run; ++i) out[i] = static_cast<T>(out[i] * factor);
+  }
+}
+
 Data scaled(const ir::Array& w, const ir::Array& s, const Channels& c) {
   ir::Array out = w;
-  for (int64_t o = 0; o < w.elements(); ++o) {
-    out.set_double(o, w.get_double(o) * s.get_double(c.of(o)));
+  if (w.elements() == 0) return std::make_shared<const ir::Array>(std::move(out));
+  if (w.dtype() == ir::kF32) {
+    scale_elements<float>(out, s, c);
+  } else {
+    scale_elements<double>(out, s, c);
   }
   return std::make_shared<const ir::Array>(std::move(out));
 }
