@@ -4,8 +4,8 @@
 #include "artifact/model.h"
 #include "artifact/write.h"
 #include "compile/compile.h"
-#include "compile/lock.h"
 #include "onnx/import.h"
+#include "plan/text.h"
 #include "tenon/tenon.h"
 
 namespace tenon::api {
@@ -61,7 +61,7 @@ std::vector<std::string> compile(const std::string& model, const std::string& fo
     how.threads = options.threads;
     how.progress = options.progress;
     how.warn = options.warn;
-    if (!options.lock.empty()) compile::use_lock(how, options.lock);
+    if (!options.lock.empty()) how.plan = plan::read_lock(options.lock);
     onnx::Imported imported = onnx::import_file(model, import_options(options));
     const std::string name =
         options.name.empty() ? std::filesystem::path(model).stem().string() : options.name;

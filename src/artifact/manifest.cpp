@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "artifact/table.h"
@@ -53,14 +50,6 @@ Json tensors(const std::vector<TensorInfo>& all) {
   return list;
 }
 
-// "host" says nothing to others: the row that the code was made for.
-std::string target_name(const target::Target& t) {
-  if (t.name != "host") {
-    return t.name;
-  }
-  return t.arch == target::Arch::kX86_64 ? t.cpu().processor : "aarch64";
-}
-
 Json target_json(const target::Target& t, uint64_t needs) {
   Json names = Json::array();
   const auto rows = feature_names(t.arch);
@@ -69,29 +58,24 @@ Json target_json(const target::Target& t, uint64_t needs) {
       names.push_back(rows[i]);
     }
   }
-  return {{"name", target_name(t)},
+  return {{"name", plan::target_name(t)},
           {"triple", t.triple},
           {"cpu", t.cpu().processor},
           {"features", t.cpu().features},
           {"needs", names}};
 }
 
-// Two digits: more is not known.
-double rounded(double error) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.1e", error);
-  return std::strtod(text, nullptr);
-}
-
 Json kernels_json(const Program& program, const std::vector<CompiledKernel>& compiled) {
   Json list = Json::array();
   for (size_t i = 0; i < program.kernels.size(); ++i) {
     const Kernel& k = program.kernels[i];
-    Json row = {{"name", k.name}, {"task", k.task}, {"origin", k.origin}};
-    if (!k.algorithm.empty()) {
-      row["algorithm"] = k.algorithm;
-      row["error"] = rounded(k.error);
-      row["direct_error"] = rounded(k.direct_error);
+    const plan::TaskPlan* decided = program.plan.find(k.task);
+    TENON_CHECK(decided != nullptr) << "nothing is decided about the task of " << k.name;
+    Json row = {{"name", k.name}, {"task", k.task}, {"origin", decided->origin}};
+    if (!decided->algorithm.empty()) {
+      row["algorithm"] = decided->algorithm;
+      row["error"] = plan::rounded(decided->error);
+      row["direct_error"] = plan::rounded(decided->direct_error);
     }
     row["flops"] = k.flops;
     row["bytes"] = k.bytes;
@@ -170,8 +154,9 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
   if (program.weights_bytes > 0) {
     j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};
   }
-  if (!program.accuracy.empty()) {
-    j["accuracy"] = {{"level", program.accuracy}, {"error", rounded(program.error)}};
+  if (!program.plan.accuracy.empty()) {
+    j["accuracy"] = {{"level", program.plan.accuracy},
+                     {"error", plan::rounded(program.plan.error)}};
   }
   j["kernels"] = kernels_json(program, kernels);
   j["steps"] = steps_json(program);
@@ -206,29 +191,6 @@ std::string with_files(const std::string& manifest, const std::vector<FileEntry>
   }
   j["files"] = list;
   return dump(j);
-}
-
-std::string lock_text(const Program& program) {
-  Json tasks = Json::array();
-  std::set<std::string> seen;
-  for (const Kernel& k : program.kernels) {
-    if (seen.insert(k.task + k.edges).second) {
-      tasks.push_back({{"task", k.task},
-                       {"origin", k.origin},
-                       {"te", k.te},
-                       {"edges", k.edges},
-                       {"trace", k.trace}});
-    }
-  }
-  Json pairs = Json::array();
-  for (const auto& [name, joined] : program.pairs) pairs.push_back(name);
-  return dump({{"schema", kLockSchema},
-               {"name", program.name},
-               {"tenon", TENON_VERSION},
-               {"target", target_name(program.target)},
-               {"pairs", pairs},
-               {"layouts", program.layouts},
-               {"tasks", tasks}});
 }
 
 }  // namespace tenon::artifact

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library says about itself, as JSON: NAME.json (also inside the library), and NAME.lock, from which the same
-// library can be built again.
+// What a library says about itself, as JSON: NAME.json, also inside the library.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +14,6 @@
 namespace tenon::artifact {
 
 inline constexpr const char* kManifestSchema = "tenon.artifact/1";
-inline constexpr const char* kLockSchema = "tenon.lock/1";
 
 // The features of the CPU that the program's code may use, as rows of runtime/cpu_check.h. Throws UserError for a
 // feature that no row knows.
@@ -36,7 +34,5 @@ FileEntry describe_file(const std::filesystem::path& folder, const std::string& 
                         int64_t limit = std::numeric_limits<int64_t>::max());
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
-
-std::string lock_text(const Program& program);  // compile/lock.h reads it
 
 }  // namespace tenon::artifact

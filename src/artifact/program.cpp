@@ -68,6 +68,7 @@ void Program::check() const {
   std::set<std::string> names;
   for (const Kernel& k : kernels) {
     TENON_CHECK(is_identifier(k.name) && names.insert(k.name).second) << k.name;
+    TENON_CHECK(plan.find(k.task) != nullptr) << "nothing is decided about the task of " << k.name;
   }
   for (const Step& s : steps) {
     check_step(*this, s);

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "ir/interp.h"
 #include "ir/ir.h"
+#include "plan/plan.h"
 #include "target/target.h"
 
 namespace tenon::artifact {
@@ -39,16 +39,7 @@ struct Param {
 struct Kernel {
   std::string name;       // a C identifier, unique in the program
   ir::Function function;  // Dialect::kFlat
-  // For people, tools and the lock file:
-  std::string task;    // what is computed: structural hash and edge layouts, 16 hex digits
-  std::string te;      // the dag as text
-  std::string edges;   // layouts of its inputs and outputs that are not row-major, as text
-  std::string trace;   // the schedule as text
-  std::string origin;  // "template conv" or "lock"
-  // Of its sums of products in float32: "direct", "winograd4"; empty if it has none. Errors are the largest over the
-  // largest value, against float64 on random data: of the algorithm, and of direct float32.
-  std::string algorithm;
-  double error = 0, direct_error = 0;
+  std::string task;       // what is computed: Program::plan says more about it
   double flops = 0;
   double bytes = 0;  // read and written at least once: inputs, weights, outputs
 };
@@ -72,20 +63,14 @@ struct Program {
   std::vector<Kernel> kernels;
   std::vector<Step> steps;  // in the order of running
   std::vector<Weight> weights;
-  // Pointwise convolutions that are computed with the depthwise one in front of them, by the names of their calls, and the
-  // names that these have on their own. For the lock file.
-  std::map<std::string, std::string> pairs;
-  // Of calls whose layouts were searched: name of the call, layouts of its edges as text. For the lock file.
-  std::map<std::string, std::string> layouts;
+  plan::NetworkPlan plan;  // what was decided; becomes the lock file
   int64_t weights_bytes = 0;
   int64_t arena_bytes = 0;  // without the kernels' own workspaces
   // What went in: file name, hash of its bytes, opset, producer; goes into the manifest as is.
   std::vector<std::pair<std::string, std::string>> provenance;
-  std::string accuracy;  // that was asked for: "default"
-  double error = 0;      // of all steps together, at most
 
   // Throws InternalError unless names are C identifiers, every parameter and weight lies where it can, and steps
-  // agree with their kernels.
+  // agree with their kernels, and the plan has every kernel's task.
   void check() const;
 };
 

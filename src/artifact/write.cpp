@@ -18,6 +18,7 @@
 #include "artifact/weights.h"
 #include "backend/backend.h"
 #include "backend/objects.h"
+#include "plan/text.h"
 #include "support/check.h"
 #include "support/output_file.h"
 
@@ -181,7 +182,7 @@ Written write(const Program& program, const WriteOptions& options) {
   if (outputs.header) {
     place.write(program.name + ".h", c_header(program));
   }
-  place.write(program.name + ".lock", lock_text(program));
+  place.write(program.name + ".lock", plan::to_text(program.plan));
   std::vector<FileEntry> entries;
   for (const std::string& name : files_in(folder)) {
     entries.push_back(name == weights_name

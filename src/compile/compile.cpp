@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <numeric>
@@ -8,14 +10,10 @@
 #include <unordered_map>
 
 #include "backend/backend.h"
-#include "compile/accuracy.h"
 #include "compile/evaluator.h"
 #include "compile/kernels.h"
-#include "compile/layouts.h"
 #include "compile/memory_check.h"
 #include "graph/memory.h"
-#include "graph/partition.h"
-#include "graph/passes.h"
 #include "support/parallel.h"
 
 namespace tenon::compile {
@@ -24,6 +22,9 @@ namespace {
 using artifact::Param;
 using artifact::Place;
 using graph::ValueId;
+using plan::LayoutPlan;
+using plan::PlannedCall;
+using plan::Slot;
 
 int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -176,12 +177,7 @@ class Weights {
   std::vector<std::pair<ValueId, Stored>> jobs_;
 };
 
-artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,
-                           KernelSet set, const Options& options) {
-  artifact::Program program;
-  program.target = options.target;
-  program.accuracy = to_string(options.accuracy);
-  program.error = set.error;
+void add_tensors(const graph::Graph& g, artifact::Program& program) {
   for (const ValueId v : g.inputs) {
     program.inputs.push_back({g.value(v).name, g.value(v).dtype, g.value(v).shape});
   }
@@ -189,27 +185,23 @@ artifact::Program assemble(const graph::Graph& g, const graph::Partition& p, con
     const graph::Value& v = g.value(g.outputs[i]);
     program.outputs.push_back({g.output_names[i], v.dtype, v.shape});
   }
-  const Places places(g, p, plan);
-  program.arena_bytes = places.arena_bytes();
-  Weights weights(g, program);
-  for (size_t c = 0; c < plan.calls.size(); ++c) {
-    const PlannedCall& call = plan.calls[c];
-    const Scheduled& s = set.kernels[static_cast<size_t>(set.of_call[c])];
-    artifact::Step step{set.of_call[c], {}, call.nodes};
-    if (call.call >= 0) step.call = p.calls[static_cast<size_t>(call.call)].name;
+}
+
+void add_steps(const plan::Network& n, const std::vector<Lowered>& kernels, const Places& places,
+               Weights& weights, artifact::Program& program) {
+  for (size_t c = 0; c < n.layouts.calls.size(); ++c) {
+    const PlannedCall& call = n.layouts.calls[c];
+    const Lowered& kernel = kernels[static_cast<size_t>(n.task_of[c])];
+    artifact::Step step{n.task_of[c], {}, call.nodes, n.call_of(c)};
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       step.params.push_back(
           call.inputs[i] >= 0
               ? places.of(call.inputs[i])
-              : weights.add(call.constants[i], s.edges.at(call.dag->inputs[i].tensor.name())));
+              : weights.add(call.constants[i], kernel.edges.at(call.dag->inputs[i].tensor.name())));
     }
     for (const int32_t slot : call.outputs) step.params.push_back(places.of(slot));
     program.steps.push_back(std::move(step));
   }
-  weights.pack(options.threads);
-  for (Scheduled& s : set.kernels) program.kernels.push_back(std::move(s.kernel));
-  check_memory(g, p, plan, program);
-  return program;
 }
 
 }  // namespace
@@ -223,55 +215,41 @@ std::string identifier(const std::string& text) {
   return out;
 }
 
-namespace {
-
-Layouts layouts_for(const LayoutRules& rules, const Options& options) {
-  if (!options.schedule) return {};
-  if (options.row_major) {
-    Layouts all;
-    for (const graph::Call& c : rules.p().calls) all[c.name] = "";
-    return all;
-  }
-  return options.layout_times.empty() ? options.layouts
-                                      : choose_layouts(rules, options.layout_times);
+std::string kernel_name(const plan::Network& network, size_t task) {
+  return fmt::format("k{}_{}", task, identifier(network.tasks[task].task.dag->name));
 }
 
-// Weights that are computed at run time could not be stored in bfloat16.
-graph::OptimizeOptions passes_for(const Options& options) {
-  graph::OptimizeOptions out;
-  if (options.accuracy == templates::Accuracy::kFast) out.skip.emplace_back("scale_weights");
-  return out;
+plan::Network decide(graph::Graph g, const std::string& name, const Options& options) {
+  Options how = options;
+  if (!how.evaluate) how.evaluate = compiled_evaluator();
+  return plan::decide(std::move(g), identifier(name), how);
 }
 
-}  // namespace
-
-artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {
+artifact::Program build(const plan::Network& n, const Options& options) {
   const auto tell = [&](const char* phase) {
     if (options.progress) options.progress(phase, 0, 0);
   };
   backend::backend_for(options.target);  // or it says why there is none
-  tell("optimize");
-  if (options.optimize) graph::optimize(g, {compiled_evaluator()}, passes_for(options));
-  graph::own_outputs(g);
-  g.compact();
-  tell("partition");
-  const graph::Partition p =
-      graph::partition(g, {options.fuse, options.pairs, options.target.limits});
-  tell("layouts");
-  const LayoutRules rules(
-      g, p, options.schedule ? std::make_shared<const target::Target>(options.target) : nullptr);
-  const Layouts layouts = layouts_for(rules, options);
-  const LayoutPlan plan = plan_layouts(rules, layouts);
+  artifact::Program program;
+  program.name = n.plan.name;
+  program.target = options.target;
+  program.plan = n.plan;
+  add_tensors(n.graph, program);
   tell("kernels");
-  KernelSet kernels = make_kernels(plan, options);
+  std::vector<Lowered> kernels = lower_tasks(n, options);
   tell("weights");
-  artifact::Program program = assemble(g, p, plan, std::move(kernels), options);
-  program.name = identifier(name);
-  program.layouts = layouts;
-  for (const graph::Call& c : p.calls) {
-    if (!c.joined.empty()) program.pairs[c.name] = c.joined;
-  }
+  const Places places(n.graph, n.partition, n.layouts);
+  program.arena_bytes = places.arena_bytes();
+  Weights weights(n.graph, program);
+  add_steps(n, kernels, places, weights, program);
+  weights.pack(options.threads);
+  for (Lowered& l : kernels) program.kernels.push_back(std::move(l.kernel));
+  check_memory(n.graph, n.partition, n.layouts, program);
   return program;
+}
+
+artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {
+  return build(compile::decide(std::move(g), name, options), options);
 }
 
 }  // namespace tenon::compile

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Schedules and lowers the kernels of a plan, each distinct one once, on several threads.
+// Lowers the programs of a network, each task's once, on several threads.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
-#include "compile/compile.h"
-#include "compile/layouts.h"
+#include "artifact/program.h"
+#include "plan/network.h"
 #include "schedule/algorithms/algorithms.h"
 
 namespace tenon::compile {
@@ -16,17 +19,12 @@ struct Stored {
   std::shared_ptr<const schedule::WeightTransform> transform;
 };
 
-struct Scheduled {
+struct Lowered {
   artifact::Kernel kernel;
   std::map<std::string, Stored> edges;  // of every tensor, constants too
 };
 
-struct KernelSet {
-  std::vector<Scheduled> kernels;
-  std::vector<int32_t> of_call;  // per call of the plan
-  double error = 0;              // of all calls together, at most
-};
-
-KernelSet make_kernels(const LayoutPlan& plan, const Options& options);
+// One for each task.
+std::vector<Lowered> lower_tasks(const plan::Network& network, const plan::Options& options);
 
 }  // namespace tenon::compile

@@ -11,6 +11,9 @@ namespace {
 
 using artifact::Param;
 using artifact::Place;
+using plan::LayoutPlan;
+using plan::PlannedCall;
+using plan::Slot;
 
 // Which slot lies where, whole. What is overwritten in part counts as gone.
 class Contents {

@@ -8,12 +8,12 @@
 #pragma once
 
 #include "artifact/program.h"
-#include "compile/layouts.h"
+#include "plan/layouts.h"
 
 namespace tenon::compile {
 
 // Throws InternalError that names the step and the value.
-void check_memory(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,
+void check_memory(const graph::Graph& g, const graph::Partition& p, const plan::LayoutPlan& plan,
                   const artifact::Program& program);
 
 }  // namespace tenon::compile

@@ -18,6 +18,7 @@ constexpr const char* name_of(const PairTried&) { return "pair"; }
 constexpr const char* name_of(const PairsChosen&) { return "pairs"; }
 constexpr const char* name_of(const LayoutTried&) { return "layout"; }
 constexpr const char* name_of(const LayoutsChosen&) { return "layouts"; }
+constexpr const char* name_of(const PlanDecided&) { return "plan"; }
 constexpr const char* name_of(const DefaultTimed&) { return "default"; }
 constexpr const char* name_of(const ArtifactWritten&) { return "artifact"; }
 constexpr const char* name_of(const RoundDone&) { return "round"; }
@@ -91,6 +92,11 @@ void fields(F& f, LayoutTried& e) {
 template <class F>
 void fields(F& f, LayoutsChosen& e) {
   f.decision("models", e.models, "it does not say which layouts each model has");
+}
+template <class F>
+void fields(F& f, PlanDecided& e) {
+  f("decided", e.decided);
+  f.decision("models", e.models, "it does not say what is planned for each model");
 }
 template <class F>
 void fields(F& f, DefaultTimed& e) {
@@ -227,6 +233,7 @@ class Writer {
   static Json written(Seconds& v) {
     return v && std::isfinite(*v) && *v > 0 ? Json(*v) : Json(nullptr);
   }
+  static Json written(PlanOf& v) { return Json::parse(v.text); }
   static Json written(std::optional<Ranking>& v) { return v ? written(*v) : Json(nullptr); }
   template <class T>
   static Json written(std::vector<T>& v) {
@@ -294,6 +301,15 @@ class Reader {
   static bool read(const Json& j, uint64_t& v) {
     if (j.is_number_unsigned()) v = j.get<uint64_t>();
     return j.is_number_unsigned();
+  }
+  bool read(const Json& j, PlanOf& v) {
+    if (!j.is_object()) return false;
+    v.text = j.dump();
+    const auto calls = [&](const char* part, std::map<std::string, std::string>& out) {
+      const Json::json_pointer at(std::string("/") + part + "/calls");
+      return !j.contains(at) || read(j.at(at), out);
+    };
+    return calls("pairs", v.pairs) && calls("layouts", v.layouts);
   }
   bool read(const Json& j, std::optional<Ranking>& v) {
     if (!j.is_object() || j.empty()) return false;

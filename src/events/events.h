@@ -66,6 +66,16 @@ struct LayoutsChosen {
   std::map<std::string, std::map<std::string, std::string>> models;
 };
 
+// What is decided about a model by now: the text of its plan, and two parts of it.
+struct PlanOf {
+  std::string text;
+  std::map<std::string, std::string> pairs = {}, layouts = {};  // by call; read from the text
+};
+struct PlanDecided {
+  std::string decided;  // what has just been: "pairs", "layouts" or "programs"
+  std::map<std::string, PlanOf> models;
+};
+
 struct DefaultTimed {
   std::string task;
   Seconds s;
@@ -145,9 +155,10 @@ struct Unknown {
   std::string name;
 };
 
-using Event = std::variant<RunStarted, PairTried, PairsChosen, LayoutTried, LayoutsChosen,
-                           DefaultTimed, ArtifactWritten, RoundDone, NewBest, FoundWrong, Undecided,
-                           Refused, Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
+using Event =
+    std::variant<RunStarted, PairTried, PairsChosen, LayoutTried, LayoutsChosen, PlanDecided,
+                 DefaultTimed, ArtifactWritten, RoundDone, NewBest, FoundWrong, Undecided, Refused,
+                 Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
 
 // `t` is the tuning time of the run; nothing: it is not written.
 std::string to_json(const Event& e, std::optional<double> t = {});

@@ -18,7 +18,7 @@
 namespace tenon::templates {
 
 // How much larger than the definition's own the rounding errors may be. What is chosen is measured
-// too (compile/accuracy.h).
+// too (plan/accuracy.h).
 enum class Accuracy : uint8_t {
   kStrict,   // at most 4 times
   kDefault,  // every algorithm whose error stays far below what networks notice

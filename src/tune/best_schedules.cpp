@@ -21,25 +21,23 @@ task::Task read_task(const std::string& te, const std::string& edges,
 
 // The fastest that may serve.
 void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out) {
+  std::string refused;
   for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
     if (!m->verified) continue;
     const task::Served served = task::serve_json(t, m->trace);
     if (served) {
-      out.schedules[t.key] = to_schedule(t, served->trace, "tuned");
+      plan::TaskPlan program = tuned_program(t, served->trace, plan::From::kRecord);
+      program.refused = refused;
+      out.plan.tasks.push_back(std::move(program));
       out.layout_times.tasks[graph::key_of(*t.dag)].push_back({t.edges, m->median_s});
       return;
     }
-    out.refused.try_emplace(t.key, "its best record is refused: " + served.why);
+    if (refused.empty()) refused = "its best record is refused: " + served.why;
   }
+  if (!refused.empty()) out.plan.tasks.push_back(plan::no_program(t.key, refused));
 }
 
 }  // namespace
-
-task::Task task_of(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target) {
-  task::Task t = read_task(kernel.te, kernel.edges, std::move(target));
-  TENON_CHECK(t.key == kernel.task) << "a kernel's text is another task's: " << kernel.name;
-  return t;
-}
 
 task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target) {
   task::Task t = read_task(row.te, row.edges, std::move(target));
@@ -47,22 +45,27 @@ task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target>
   return t;
 }
 
-TaskToTune to_tune(const artifact::Kernel& kernel, std::shared_ptr<const target::Target> target) {
-  task::Task t = task_of(kernel, std::move(target));
-  schedule::Trace trace = schedule::parse_trace(kernel.trace, schedule::State(t.dag, t.target),
-                                                "schedule of " + kernel.name);
-  return {std::move(t), std::move(trace), kernel.origin};
+TaskToTune to_tune(const plan::Network& network, size_t task) {
+  const plan::NetworkTask& t = network.tasks[task];
+  return {t.task, t.trace, network.plan.tasks[task].origin};
 }
 
-compile::Schedule to_schedule(const task::Task& t, const schedule::Trace& trace,
-                              const std::string& origin) {
-  return {schedule::to_text(trace, schedule::State(t.dag, t.target)), origin};
+plan::TaskPlan tuned_program(const task::Task& t, const schedule::Trace& trace, plan::From from) {
+  plan::TaskPlan p;
+  p.task = t.key;
+  p.te = te::to_text(*t.dag);
+  p.edges = task::edges_text(t.edges);
+  p.trace = schedule::to_text(trace, schedule::State(t.dag, t.target));
+  p.origin = "tuned";
+  p.from = from;
+  return p;
 }
 
 BestRecords best_records(const db::Database& db, const target::Target& target,
                          const std::string& measured_target, const std::string& protocol) {
   const auto shared = std::make_shared<const target::Target>(target);
   BestRecords out;
+  out.layout_times.times_from = plan::From::kRecord;
   for (const db::TaskRow& row : db.tasks()) {
     TaskHistory history;
     for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
@@ -71,7 +74,8 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
     try {
       if (history.best(true) != nullptr) add_best(task_of(row, shared), history, out);
     } catch (const UserError& e) {
-      out.refused[row.key] = fmt::format("its records are not used: {}", e.what());
+      out.plan.tasks.push_back(
+          plan::no_program(row.key, fmt::format("its records are not used: {}", e.what())));
     }
   }
   return out;

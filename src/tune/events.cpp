@@ -122,40 +122,4 @@ events::RunEnded run_ended(const Summary& s) {
   return {s.reason, s.measured, s.failed, s.spent_s, s.seconds};
 }
 
-events::PairsChosen pairs_chosen(const std::vector<Model>& models,
-                                 const std::vector<compile::DepthwisePointwise>& chosen) {
-  events::PairsChosen e;
-  for (size_t m = 0; m < models.size(); ++m) {
-    e.models[models[m].name] = {chosen[m].begin(), chosen[m].end()};
-  }
-  return e;
-}
-
-std::vector<compile::DepthwisePointwise> pairs_of(const events::PairsChosen& e,
-                                                  const std::vector<Model>& models) {
-  std::vector<compile::DepthwisePointwise> out(models.size());
-  for (size_t m = 0; m < models.size(); ++m) {
-    const auto it = e.models.find(models[m].name);
-    if (it != e.models.end()) out[m] = {it->second.begin(), it->second.end()};
-  }
-  return out;
-}
-
-events::LayoutsChosen layouts_chosen(const std::vector<Model>& models,
-                                     const std::vector<compile::Layouts>& chosen) {
-  events::LayoutsChosen e;
-  for (size_t m = 0; m < models.size(); ++m) e.models[models[m].name] = chosen[m];
-  return e;
-}
-
-std::vector<compile::Layouts> layouts_of(const events::LayoutsChosen& e,
-                                         const std::vector<Model>& models) {
-  std::vector<compile::Layouts> out(models.size());
-  for (size_t m = 0; m < models.size(); ++m) {
-    const auto it = e.models.find(models[m].name);
-    if (it != e.models.end()) out[m] = it->second;
-  }
-  return out;
-}
-
 }  // namespace tenon::tune

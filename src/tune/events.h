@@ -43,15 +43,6 @@ events::Finals finals_done(const std::string& task, const TaskResult& result);
 events::NetworkCompared network_compared(const ModelSummary& m);
 events::RunEnded run_ended(const Summary& s);
 
-// What was decided about each model, and back; a model that the event does not name has nothing chosen.
-events::PairsChosen pairs_chosen(const std::vector<Model>& models,
-                                 const std::vector<compile::DepthwisePointwise>& chosen);
-std::vector<compile::DepthwisePointwise> pairs_of(const events::PairsChosen& e,
-                                                  const std::vector<Model>& models);
-events::LayoutsChosen layouts_chosen(const std::vector<Model>& models,
-                                     const std::vector<compile::Layouts>& chosen);
-std::vector<compile::Layouts> layouts_of(const events::LayoutsChosen& e,
-                                         const std::vector<Model>& models);
 // The machine that a run was made on; nothing where the row is another event, or none.
 std::optional<std::string> machine_of(const std::string& json);
 

@@ -13,39 +13,39 @@ constexpr int kTries = 3;  // a dear conversion changes the choice, which may ne
 
 bool is_conversion(const te::ComputeDag& dag) {
   const te::Tensor& out = dag.outputs[0];
-  return graph::key_of(dag) == graph::key_of(compile::conversion_dag(out.dtype(), out.shape()));
+  return graph::key_of(dag) == graph::key_of(plan::conversion_dag(out.dtype(), out.shape()));
 }
 
-// Conversions of the program that no layout time tells the time of.
-void find_unknown(const artifact::Program& p, const compile::LayoutTimes& layout_times,
+// Conversions of the network that no layout time tells the time of.
+void find_unknown(const plan::Network& n, const plan::LayoutTimes& layout_times,
                   std::vector<TaskToTune>& unknown) {
-  const auto target = std::make_shared<const target::Target>(p.target);
-  for (const artifact::Kernel& k : p.kernels) {
-    const task::Task t = task_of(k, target);
+  for (size_t i = 0; i < n.tasks.size(); ++i) {
+    const task::Task& t = n.tasks[i].task;
     if (!is_conversion(*t.dag) || layout_times.find(graph::key_of(*t.dag), t.edges) != nullptr)
       continue;
     if (std::any_of(unknown.begin(), unknown.end(),
                     [&](const TaskToTune& u) { return u.task.key == t.key; }))
       continue;
-    unknown.push_back(to_tune(k, target));
+    unknown.push_back(to_tune(n, i));
   }
 }
 
 }  // namespace
 
-std::vector<compile::Layouts> decide_layouts(compile::LayoutTimes layout_times,
-                                             const std::vector<CompileWithTimes>& compile,
-                                             const TunerOptions& tuner, measure::Measurer& measurer,
-                                             db::Database* db, const std::string& run,
-                                             const std::function<bool()>& stop) {
-  std::vector<compile::Layouts> chosen;
+std::vector<plan::CallDecisions> decide_layouts(plan::LayoutTimes layout_times,
+                                                const std::vector<DecideWithTimes>& decide,
+                                                const TunerOptions& tuner,
+                                                measure::Measurer& measurer, db::Database* db,
+                                                const std::string& run,
+                                                const std::function<bool()>& stop) {
+  std::vector<plan::CallDecisions> chosen;
   for (int t = 0; t < kTries; ++t) {
     chosen.clear();
     std::vector<TaskToTune> unknown;
-    for (const CompileWithTimes& c : compile) {
-      const artifact::Program p = c(layout_times);
-      chosen.push_back(p.layouts);
-      find_unknown(p, layout_times, unknown);
+    for (const DecideWithTimes& d : decide) {
+      const plan::Network n = d(layout_times);
+      chosen.push_back({n.plan.layouts.calls, plan::From::kMeasured});
+      find_unknown(n, layout_times, unknown);
     }
     if (unknown.empty() || (stop && stop())) break;
     TunerOptions once = tuner;

@@ -50,7 +50,7 @@ struct LayoutSearch::Impl {
   TaskTimes times;
   Rng rng;
   std::vector<std::unique_ptr<Operator>> operators;
-  compile::LayoutTimes layout_times;
+  plan::LayoutTimes layout_times;
   std::shared_ptr<search::Learner> learner;  // one for all operators; null: there is none
 
   Impl(const std::vector<TaskToTune>& tasks, const std::vector<ModelSpec>& models,
@@ -183,7 +183,7 @@ LayoutSearch::LayoutSearch(const std::vector<TaskToTune>& tasks,
 LayoutSearch::~LayoutSearch() = default;
 
 bool LayoutSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
-const compile::LayoutTimes& LayoutSearch::layout_times() const { return impl_->layout_times; }
+const plan::LayoutTimes& LayoutSearch::layout_times() const { return impl_->layout_times; }
 int64_t LayoutSearch::measured() const { return impl_->times.measured(); }
 void LayoutSearch::keep_learned() const { impl_->keep_learned(); }
 

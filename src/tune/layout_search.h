@@ -2,11 +2,11 @@
 // The joint stage of Xu et al., "ALT": layouts and loops together. A strategy proposes a layout of an operator's edges, the
 // loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
 // time found rewards the layout. What comes out are layout times; which of them a network takes is decided by
-// compile::choose_layouts.
+// plan::choose_layouts.
 //
 //   LayoutSearch search(tasks, specs, tuner_options, options, measurer, db, run, tell);
 //   while (search.step(stop)) {}
-//   compile_options.layout_times = search.layout_times();
+//   options.layout_times = search.layout_times();
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/layout_choice.h"
+#include "plan/layout_choice.h"
 #include "search/strategy/strategy.h"
 #include "tune/tuner.h"
 
@@ -43,7 +43,7 @@ class LayoutSearch {
   // One layout of one operator, the one first where most is to be gained; false: nothing is left to try.
   bool step(const std::function<bool()>& stop);
 
-  const compile::LayoutTimes& layout_times() const;
+  const plan::LayoutTimes& layout_times() const;
   int64_t measured() const;  // in this run, with its earlier parts
   // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file or no learner.
   void keep_learned() const;

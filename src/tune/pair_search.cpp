@@ -15,17 +15,21 @@ constexpr double kPays = 0.98;  // of the time of the two: measurements are not 
 constexpr double kGuessedFlops = 1e11,
                  kGuessedBytes = 1e10;  // per second, of what was not measured
 
-const artifact::Kernel& kernel_of(const artifact::Program& p, const std::string& call) {
-  const auto it = std::find_if(p.steps.begin(), p.steps.end(),
-                               [&](const artifact::Step& s) { return s.call == call; });
-  TENON_CHECK(it != p.steps.end()) << "no step computes " << call;
-  return p.kernels[static_cast<size_t>(it->kernel)];
+TaskToTune task_of_call(const plan::Network& n, const std::string& call) {
+  for (size_t step = 0; step < n.task_of.size(); ++step) {
+    if (n.call_of(step) == call) return to_tune(n, static_cast<size_t>(n.task_of[step]));
+  }
+  throw InternalError("no step computes " + call);
 }
 
 // Equal pairs of all models.
 struct Pair {
   TaskToTune first, second, joined;
-  std::vector<std::pair<size_t, std::string>> calls;  // model, and name of the call
+  struct Call {
+    size_t model;
+    std::string name, first;  // of the second call, and of the one in front of it
+  };
+  std::vector<Call> calls;
 
   bool same_as(const Pair& o) const {
     const auto keys = [](const Pair& p) {
@@ -72,20 +76,19 @@ struct PairSearch::Impl {
   Tell tell;
   std::vector<Pair> pairs;
   size_t next = 0;
-  std::vector<compile::DepthwisePointwise> chosen;
+  std::vector<plan::CallDecisions> chosen;
 
-  void add(const PairPrograms& m, size_t model) {
-    const auto target = std::make_shared<const target::Target>(m.apart.target);
-    for (const auto& [name, first] : m.joined.pairs) {
-      Pair p{to_tune(kernel_of(m.apart, first), target),
-             to_tune(kernel_of(m.apart, name), target),
-             to_tune(kernel_of(m.joined, name), target),
+  void add(const PairNetworks& m, size_t model) {
+    for (const auto& [name, first] : m.joined.plan.pairs.calls) {
+      Pair p{task_of_call(m.apart, first),
+             task_of_call(m.apart, name),
+             task_of_call(m.joined, name),
              {}};
       if (!p.fits()) continue;
       auto it =
           std::find_if(pairs.begin(), pairs.end(), [&](const Pair& o) { return o.same_as(p); });
       if (it == pairs.end()) it = pairs.insert(it, std::move(p));
-      it->calls.emplace_back(model, name);
+      it->calls.push_back({model, name, first});
     }
   }
 
@@ -118,18 +121,19 @@ struct PairSearch::Impl {
                            .apart_s = apart,
                            .taken = pays});
     if (!pays) return;
-    for (const auto& [model, name] : p.calls) chosen[model].insert(name);
+    for (const Pair::Call& c : p.calls) chosen[c.model].calls[c.name] = c.first;
   }
 };
 
-PairSearch::PairSearch(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
+PairSearch::PairSearch(const std::vector<PairNetworks>& models, const TunerOptions& tuner,
                        const PairOptions& options, measure::Measurer& measurer, db::Database* db,
                        const std::string& run, Tell tell)
     : impl_(new Impl{
           .times = TaskTimes(tuner, options.trials, options.rounds, measurer, db, run, tell),
           .tell = tell ? tell : [](const events::Event&) {},
           .pairs = {},
-          .chosen = std::vector<compile::DepthwisePointwise>(models.size())}) {
+          .chosen = std::vector<plan::CallDecisions>(
+              models.size(), plan::CallDecisions{{}, plan::From::kMeasured})}) {
   for (size_t m = 0; m < models.size(); ++m) impl_->add(models[m], m);
   std::sort(impl_->pairs.begin(), impl_->pairs.end(), [](const Pair& a, const Pair& b) {
     const double one = a.guessed_s(), other = b.guessed_s();
@@ -140,7 +144,7 @@ PairSearch::~PairSearch() = default;
 
 bool PairSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 size_t PairSearch::pairs() const { return impl_->pairs.size(); }
-const std::vector<compile::DepthwisePointwise>& PairSearch::chosen() const { return impl_->chosen; }
+const std::vector<plan::CallDecisions>& PairSearch::chosen() const { return impl_->chosen; }
 int64_t PairSearch::measured() const { return impl_->times.measured(); }
 
 }  // namespace tenon::tune

@@ -3,9 +3,9 @@
 // would replace are tuned with as many trials each; it is taken where it is faster than the two together. What lies
 // between tasks does not count here: the comparison of whole networks is the judge.
 //
-//   PairSearch search({{apart, joined}}, tuner_options, options, measurer, db, run, tell);   // joined: pairs = {"*"}
+//   PairSearch search({{apart, joined}}, tuner_options, options, measurer, db, run, tell);
 //   while (search.step(stop)) {}
-//   compile_options.pairs = search.chosen()[0];
+//   plan.pairs = search.chosen()[0];
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/compile.h"
+#include "plan/network.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -28,14 +28,14 @@ struct PairOptions {
 // There may be something to decide: a depthwise convolution.
 bool may_have_pairs(const graph::Graph& g);
 
-// A model without pairs, and with all that can be; empty: it has none.
-struct PairPrograms {
-  artifact::Program apart, joined;
+// A model without pairs, and with all that can be ("*"); empty: it has none.
+struct PairNetworks {
+  plan::Network apart, joined;
 };
 
 class PairSearch {
  public:
-  PairSearch(const std::vector<PairPrograms>& models, const TunerOptions& tuner,
+  PairSearch(const std::vector<PairNetworks>& models, const TunerOptions& tuner,
              const PairOptions& options, measure::Measurer& measurer, db::Database* db,
              const std::string& run, Tell tell);
   ~PairSearch();
@@ -45,9 +45,9 @@ class PairSearch {
   // One pair, the dearest first; false: none is left. One that `stop` cut short is not taken.
   bool step(const std::function<bool()>& stop);
 
-  size_t pairs() const;                                            // that differ, of all models
-  const std::vector<compile::DepthwisePointwise>& chosen() const;  // by model
-  int64_t measured() const;  // in this run, with its earlier parts
+  size_t pairs() const;                                    // that differ, of all models
+  const std::vector<plan::CallDecisions>& chosen() const;  // by model: NetworkPlan::pairs
+  int64_t measured() const;                                // in this run, with its earlier parts
 
  private:
   struct Impl;

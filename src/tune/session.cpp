@@ -14,6 +14,7 @@
 #include "tune/best_schedules.h"
 #include "tune/events.h"
 #include "tune/layout_decision.h"
+#include "tune/plan_event.h"
 
 namespace tenon::tune {
 namespace {
@@ -34,12 +35,12 @@ constexpr double kLeastPairsS = 8;
 constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
 
-// What is decided about a model before its loops are tuned.
-struct Plan {
-  compile::DepthwisePointwise pairs;
-  compile::Layouts layouts;
-  bool operator==(const Plan&) const = default;
-};
+// Programs that were tuned, by task.
+using Programs = std::map<std::string, plan::TaskPlan>;
+
+bool same_calls(const plan::NetworkPlan& a, const plan::NetworkPlan& b) {
+  return a.pairs.calls == b.pairs.calls && a.layouts.calls == b.layouts.calls;
+}
 
 bool matches(const std::string& glob, const task::Task& t) {
   return fnmatch(glob.c_str(), t.label.c_str(), 0) == 0 ||
@@ -52,7 +53,7 @@ struct Session::Impl {
   std::vector<Model> models;
   SessionOptions options;
   measure::Measurer& measurer;
-  NetworkTimer& timer;
+  measure::NetworkTimer& timer;
   db::Database& db;
   Forward forward;
 
@@ -62,17 +63,19 @@ struct Session::Impl {
   double spent_before = 0;
   double start = 0;
 
-  std::vector<Plan> plans;  // per model: as the stages decided
+  // Per model: pairs and layouts as the searches decided. The tuner's programs come on top.
+  std::vector<plan::NetworkPlan> plans;
   bool pairs_decided = false, layouts_decided = false;
 
   std::vector<TaskToTune> tasks;  // those to tune
   std::vector<ModelSpec> specs;
   std::vector<std::vector<std::string>> steps;  // per model, per step: key of its task
   std::unique_ptr<TaskTuner> tuner;
-  std::vector<std::map<std::string, std::string>> written;  // per model: schedules of its artifact
+  std::vector<std::map<std::string, std::string>> written;  // per model: traces of its artifact
+  std::vector<plan::NetworkPlan> built;                     // per model: the plan of its artifact
   double last_write = 0, write_cost = 0;
 
-  Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, NetworkTimer& t,
+  Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, measure::NetworkTimer& t,
        db::Database& d, Forward f)
       : models(std::move(m)),
         options(std::move(o)),
@@ -82,10 +85,13 @@ struct Session::Impl {
         forward(std::move(f)),
         watch(options.tuner.clock ? options.tuner.clock : machine_clock()),
         plans(models.size(), first_plan()),
-        written(models.size()) {}
+        written(models.size()),
+        built(models.size()) {
+    options.tuner.accuracy = options.compile.accuracy;
+  }
 
-  Plan first_plan() const { return {options.compile.pairs, options.compile.layouts}; }
-  bool replanned(size_t m) const { return plans[m] != first_plan(); }
+  const plan::NetworkPlan& first_plan() const { return options.compile.plan; }
+  bool replanned(size_t m) const { return !same_calls(plans[m], first_plan()); }
 
   double spent() const { return spent_before + watch.now() - start; }
 
@@ -98,37 +104,44 @@ struct Session::Impl {
 
   // ---- what there is to tune ---------------------------------------------------------------------------------
 
-  artifact::Program compiled(size_t m, const compile::Schedules& schedules, const Plan& plan,
-                             const compile::LayoutTimes& layout_times = {}) const {
+  // What a plan makes of a model; nothing is lowered.
+  plan::Network network(size_t m, const plan::NetworkPlan& plan,
+                        const plan::LayoutTimes& layout_times = {}) const {
     compile::Options o = options.compile;
-    o.pairs = plan.pairs;
-    o.layouts = plan.layouts;
+    o.plan = plan;
     o.layout_times = layout_times;
-    for (const auto& [key, s] : schedules) o.schedules[key] = s;
-    artifact::Program p = compile::compile(*models[m].graph, models[m].name, o);
+    return compile::decide(*models[m].graph, models[m].name, o);
+  }
+
+  artifact::Program compiled(size_t m, const plan::NetworkPlan& plan) const {
+    artifact::Program p = compile::build(network(m, plan), options.compile);
     p.provenance = models[m].provenance;
     return p;
   }
 
-  artifact::Program default_program(size_t m) const { return compiled(m, {}, first_plan()); }
+  artifact::Program default_program(size_t m) const { return compiled(m, first_plan()); }
+
+  static plan::NetworkPlan with(plan::NetworkPlan plan, const Programs& programs) {
+    for (const auto& [key, program] : programs) plan.set(program);
+    return plan;
+  }
 
   void find_tasks() {
     tasks.clear();
     specs.clear();
     steps.clear();
-    const auto target = std::make_shared<const target::Target>(options.compile.target);
     std::map<std::string, size_t> known;
     std::vector<std::map<size_t, double>> calls(models.size());
     steps.resize(models.size());
     for (size_t m = 0; m < models.size(); ++m) {
-      const artifact::Program p = compiled(m, {}, plans[m]);
-      for (const artifact::Step& s : p.steps) {
-        const artifact::Kernel& k = p.kernels[static_cast<size_t>(s.kernel)];
-        steps[m].push_back(k.task);
-        const auto [it, first] = known.emplace(k.task, tasks.size());
+      const plan::Network n = network(m, plans[m]);
+      for (const int32_t t : n.task_of) {
+        const task::Task& task = n.tasks[static_cast<size_t>(t)].task;
+        steps[m].push_back(task.key);
+        const auto [it, first] = known.emplace(task.key, tasks.size());
         if (first) {
-          if (matches(options.tasks, task_of(k, target))) {
-            tasks.push_back(to_tune(k, target));
+          if (matches(options.tasks, task)) {
+            tasks.push_back(to_tune(n, static_cast<size_t>(t)));
           } else {
             it->second = SIZE_MAX;
           }
@@ -155,9 +168,9 @@ struct Session::Impl {
       if (specs[m].reference_s > 0) continue;
       const auto folder = PrivateFolder::temporary("default");
       write_to(folder.path() / models[m].name, default_program(m));
-      const NetworkTimes t =
+      const measure::NetworkTimes t =
           timer.compare(folder.path() / models[m].name, folder.path() / models[m].name,
-                        options.threads, kLeastCompareS);
+                        {.threads = options.threads, .seconds = kLeastCompareS});
       if (!t.error.empty()) throw UserError("the default of " + models[m].name + ": " + t.error);
       specs[m].reference_s = t.a_s;
     }
@@ -169,32 +182,36 @@ struct Session::Impl {
     artifact::write(p, {directory, options.outputs, options.compile.threads});
   }
 
-  // Tuned schedules of the model's tasks.
-  compile::Schedules schedules_of(size_t m) const {
-    compile::Schedules out;
+  // What the tuner found for the model's tasks.
+  Programs programs_of(size_t m) const {
+    Programs out;
     const auto& results = tuner->results();
     for (size_t i = 0; i < tasks.size(); ++i) {
       const std::string& key = tasks[i].task.key;
       if (specs[m].weights[i] == 0 || results[i].origin != "tuned") continue;
-      out[key] = to_schedule(tasks[i].task, results[i].best, "tuned");
+      out[key] = tuned_program(tasks[i].task, results[i].best, plan::From::kMeasured);
     }
     return out;
   }
 
-  static std::map<std::string, std::string> texts(const compile::Schedules& schedules) {
+  static std::map<std::string, std::string> texts(const Programs& programs) {
     std::map<std::string, std::string> out;
-    for (const auto& [key, s] : schedules) out[key] = s.trace;
+    for (const auto& [key, p] : programs) out[key] = p.trace;
     return out;
   }
 
-  void write(size_t m, const compile::Schedules& schedules) {
+  void write(size_t m, const Programs& programs) {
     const double before = watch.now();
-    watch.time("write", [&] { write_to(models[m].directory, compiled(m, schedules, plans[m])); });
-    written[m] = texts(schedules);
+    watch.time("write", [&] {
+      const artifact::Program p = compiled(m, with(plans[m], programs));
+      write_to(models[m].directory, p);
+      built[m] = p.plan;
+    });
+    written[m] = texts(programs);
     last_write = watch.now();
     write_cost = last_write - before;
-    tell(events::ArtifactWritten{models[m].name, models[m].directory.string(),
-                                 std::ssize(schedules), write_cost});
+    tell(events::ArtifactWritten{models[m].name, models[m].directory.string(), std::ssize(programs),
+                                 write_cost});
   }
 
   // Only what changed, and not so often that writing eats the budget.
@@ -203,7 +220,7 @@ struct Session::Impl {
     const double since = watch.now() - last_write;
     if (!at_once && since < std::max(kLeastBetweenWritesS, write_cost / kWriteShare)) return;
     for (size_t m = 0; m < models.size(); ++m) {
-      const compile::Schedules now = schedules_of(m);
+      const Programs now = programs_of(m);
       if (texts(now) != written[m]) write(m, now);
     }
   }
@@ -216,7 +233,7 @@ struct Session::Impl {
   }
 
   // Tasks whose tuned steps take longer inside the network than the default's.
-  std::vector<std::string> losers(size_t m, const NetworkTimes& t) const {
+  std::vector<std::string> losers(size_t m, const measure::NetworkTimes& t) const {
     std::vector<std::string> out;
     if (t.a_steps_s.size() != steps[m].size() || t.b_steps_s.size() != steps[m].size()) return out;
     std::map<std::string, std::pair<double, double>> sums;
@@ -230,7 +247,7 @@ struct Session::Impl {
     return out;
   }
 
-  static std::string why_default(const NetworkTimes& t) {
+  static std::string why_default(const measure::NetworkTimes& t) {
     if (!t.error.empty()) return t.error;
     if (t.difference > kMostDifference) {
       return fmt::format("outputs differ by {:.2g}", t.difference);
@@ -238,12 +255,12 @@ struct Session::Impl {
     return t.ratio < 1 ? "the whole network was not faster" : "";
   }
 
-  // Against the default's artifact; schedules that lose inside the network are dropped from `chosen`.
-  void compare(size_t m, const fs::path& plain, ModelSummary& s, compile::Schedules& chosen) {
+  // Against the default's artifact; programs that lose inside the network are dropped from `chosen`.
+  void compare(size_t m, const fs::path& plain, ModelSummary& s, Programs& chosen) {
+    const measure::NetworkOptions how{options.threads, compare_s(), {}};
     const auto once = [&] {
-      s.times = watch.time("network", [&] {
-        return timer.compare(plain, models[m].directory, options.threads, compare_s());
-      });
+      s.times =
+          watch.time("network", [&] { return timer.compare(plain, models[m].directory, how); });
     };
     once();
     if (replanned(m) || !s.times.error.empty()) return;
@@ -255,28 +272,46 @@ struct Session::Impl {
   }
 
   // The best that records have for the tasks that were there at first.
-  compile::Schedules without_plan(size_t m) {
+  Programs without_searches(size_t m) {
     plans[m] = first_plan();
-    const artifact::Program p = default_program(m);
+    const plan::Network n = network(m, plans[m]);
     steps[m].clear();
-    compile::Schedules known =
+    for (const int32_t t : n.task_of) {
+      steps[m].push_back(n.tasks[static_cast<size_t>(t)].task.key);
+    }
+    const plan::NetworkPlan known =
         best_records(db, options.compile.target, measurer.target(options.compile.target),
                      measurer.protocol())
-            .schedules;
-    compile::Schedules out;
-    for (const artifact::Step& step : p.steps) {
-      const std::string& key = p.kernels[static_cast<size_t>(step.kernel)].task;
-      steps[m].push_back(key);
-      if (const auto it = known.find(key); it != known.end()) out.insert(*it);
+            .plan;
+    Programs out;
+    for (const std::string& key : steps[m]) {
+      const plan::TaskPlan* program = known.find(key);
+      if (program != nullptr && program->has_program) out[key] = *program;
+    }
+    return out;
+  }
+
+  // How many of the programs were built; others were refused.
+  int in_artifact(size_t m, const Programs& programs) const {
+    return static_cast<int>(
+        std::count_if(built[m].tasks.begin(), built[m].tasks.end(), [&](const plan::TaskPlan& t) {
+          return programs.contains(t.task) && t.from != plan::From::kRule;
+        }));
+  }
+
+  std::vector<std::string> refused_in(size_t m) const {
+    std::vector<std::string> out;
+    for (const plan::TaskPlan& t : built[m].tasks) {
+      if (!t.refused.empty()) out.push_back(fmt::format("task {}: {}", t.task, t.refused));
     }
     return out;
   }
 
   ModelSummary judge(size_t m) {
     ModelSummary s{
-        models[m].name, models[m].directory, {}, "default: nothing better was found", 0, 0};
+        models[m].name, models[m].directory, {}, "default: nothing better was found", 0, 0, {}};
     for (const double w : specs[m].weights) s.tasks += w > 0 ? 1 : 0;
-    compile::Schedules chosen = schedules_of(m);
+    Programs chosen = programs_of(m);
     if ((chosen.empty() && !replanned(m)) || options.tuner.verify == Verify::kOff) return s;
     const auto folder = PrivateFolder::temporary("default");
     const fs::path plain = folder.path() / models[m].name;
@@ -284,14 +319,14 @@ struct Session::Impl {
     if (texts(chosen) != written[m]) write(m, chosen);
     compare(m, plain, s, chosen);
     if (replanned(m) && !why_default(s.times).empty()) {
-      chosen = without_plan(m);
+      chosen = without_searches(m);
       write(m, chosen);
       compare(m, plain, s, chosen);
     }
     const std::string why = chosen.empty() && !replanned(m) ? "no task gained inside the network"
                                                             : why_default(s.times);
     s.kept = why.empty() ? "tuned" : "default: " + why;
-    s.tuned = why.empty() ? static_cast<int>(chosen.size()) : 0;
+    s.tuned = why.empty() ? in_artifact(m, chosen) : 0;
     if (!why.empty() && (replanned(m) || !written[m].empty())) {
       plans[m] = first_plan();
       write(m, {});
@@ -335,32 +370,29 @@ struct Session::Impl {
     find_tasks();
     find_references();
     start_tuner();
-    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+    for (size_t m = 0; m < models.size(); ++m) write(m, programs_of(m));
   }
 
   // Decisions that an earlier part of the run told. What cannot be read is decided again.
-  void restore(size_t row, const std::string& json) {
-    const events::Parsed told = events::parse(json);
-    if (!told.why.empty()) {
-      tell(events::Skipped{static_cast<int64_t>(row), told.why});
-    } else if (const auto* pairs = std::get_if<events::PairsChosen>(&*told.event)) {
-      take_pairs(pairs_of(*pairs, models));
-    } else if (const auto* layouts = std::get_if<events::LayoutsChosen>(&*told.event)) {
-      take_layouts(layouts_of(*layouts, models));
+  void restore(size_t row, const std::string& json) try {
+    const events::Parsed read = events::parse(json);
+    if (!read.why.empty()) throw UserError(read.why);
+    const auto told = plan_of(*read.event, models);
+    if (!told) return;
+    pairs_decided |= told->decided == "pairs";
+    layouts_decided |= told->decided == "layouts";
+    for (size_t m = 0; m < models.size(); ++m) {
+      const plan::NetworkPlan& p = told->plans[m];
+      if (told->decided == "pairs") plans[m].pairs = p.pairs;
+      if (told->decided == "layouts") take_layouts(m, p.layouts);
     }
-  }
-
-  void take_pairs(const std::vector<compile::DepthwisePointwise>& chosen) {
-    pairs_decided = true;
-    for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
+  } catch (const UserError& e) {
+    tell(events::Skipped{static_cast<int64_t>(row), e.what()});
   }
 
   // Empty: as they were.
-  void take_layouts(const std::vector<compile::Layouts>& chosen) {
-    layouts_decided = true;
-    for (size_t m = 0; m < models.size(); ++m) {
-      if (!chosen[m].empty()) plans[m].layouts = chosen[m];
-    }
+  void take_layouts(size_t m, const plan::CallDecisions& chosen) {
+    if (!chosen.calls.empty()) plans[m].layouts = chosen;
   }
 
   void make_tuner() {
@@ -382,7 +414,7 @@ struct Session::Impl {
     find_tasks();
     for (size_t m = 0; m < models.size(); ++m) specs[m].reference_s = before[m].reference_s;
     start_tuner();
-    for (size_t m = 0; m < models.size(); ++m) write(m, schedules_of(m));
+    for (size_t m = 0; m < models.size(); ++m) write(m, programs_of(m));
   }
 
   // ---- pairs and layouts -------------------------------------------------------------------------------------
@@ -439,16 +471,18 @@ struct Session::Impl {
     if (given.seconds < kLeastPairsS || given.trials < kTasksOfPair * kLeastTrials) return false;
     const compile::Options& c = options.compile;
     return options.pairs.on && !pairs_decided && !layouts_decided && has_stages() && c.fuse &&
-           !c.row_major && c.pairs.empty() &&
+           !c.row_major && !c.plan.pairs.decided() &&
            std::any_of(models.begin(), models.end(),
                        [](const Model& m) { return may_have_pairs(*m.graph); });
   }
 
-  std::vector<PairPrograms> pair_programs() const {
-    std::vector<PairPrograms> out(models.size());
+  std::vector<PairNetworks> pair_networks() const {
+    std::vector<PairNetworks> out(models.size());
     for (size_t m = 0; m < models.size(); ++m) {
       if (!may_have_pairs(*models[m].graph)) continue;
-      out[m] = {default_program(m), compiled(m, {}, {{"*"}, options.compile.layouts})};
+      plan::NetworkPlan all = first_plan();
+      all.pairs = {{{"*", ""}}, plan::From::kGiven};
+      out[m] = {network(m, first_plan()), network(m, all)};
     }
     return out;
   }
@@ -456,17 +490,18 @@ struct Session::Impl {
   void search_pairs(const std::function<bool()>& stop) {
     PairOptions o = options.pairs;
     o.trials = pair_trials();
-    PairSearch search(pair_programs(), options.tuner, o, measurer, &db, run,
+    PairSearch search(pair_networks(), options.tuner, o, measurer, &db, run,
                       [this](const events::Event& e) { tell(e); });
     if (search.pairs() == 0) return;
     run_search(search, o.share, stop);
     if (!(stop && stop())) decide_pairs(search.chosen());
   }
 
-  void decide_pairs(const std::vector<compile::DepthwisePointwise>& chosen) {
-    tell(pairs_chosen(models, chosen));
-    take_pairs(chosen);
-    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
+  void decide_pairs(const std::vector<plan::CallDecisions>& chosen) {
+    pairs_decided = true;
+    for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
+    tell(plan_decided("pairs", models, plans));
+    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.calls.empty(); })) {
       make_tuner();  // fewer trials are left
     } else {
       tune_anew();
@@ -499,18 +534,21 @@ struct Session::Impl {
     if (!(stop && stop())) decide(search.layout_times(), stop);
   }
 
-  void decide(const compile::LayoutTimes& layout_times, const std::function<bool()>& stop) {
-    std::vector<CompileWithTimes> compile;
+  void decide(const plan::LayoutTimes& layout_times, const std::function<bool()>& stop) {
+    std::vector<DecideWithTimes> decide;
     for (size_t m = 0; m < models.size(); ++m) {
-      compile.push_back([this, m](const compile::LayoutTimes& o) {
-        return compiled(m, {}, {plans[m].pairs, {}}, o);
+      decide.push_back([this, m](const plan::LayoutTimes& t) {
+        plan::NetworkPlan free = plans[m];
+        free.layouts = {};
+        return network(m, free, t);
       });
     }
-    const std::vector<compile::Layouts> chosen =
-        decide_layouts(layout_times, compile, options.tuner, measurer, &db, run, stop);
-    tell(layouts_chosen(models, chosen));
-    take_layouts(chosen);
-    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.empty(); })) {
+    const std::vector<plan::CallDecisions> chosen =
+        decide_layouts(layout_times, decide, options.tuner, measurer, &db, run, stop);
+    layouts_decided = true;
+    for (size_t m = 0; m < models.size(); ++m) take_layouts(m, chosen[m]);
+    tell(plan_decided("layouts", models, plans));
+    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.calls.empty(); })) {
       make_tuner();  // fewer trials are left
       return;
     }
@@ -553,7 +591,11 @@ struct Session::Impl {
     if (reason != "interrupted") {
       tuner->finals(kFinalsS, stop);
       renew(true);
-      for (size_t m = 0; m < models.size(); ++m) s.models.push_back(judge(m));
+      for (size_t m = 0; m < models.size(); ++m) {
+        s.models.push_back(judge(m));
+        s.models.back().refused = refused_in(m);
+      }
+      tell(plan_decided("programs", models, built));
       if (stop && stop()) s.reason = "interrupted";
     } else {
       renew(true);
@@ -573,7 +615,7 @@ struct Session::Impl {
 };
 
 Session::Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
-                 NetworkTimer& timer, db::Database& db, Forward forward)
+                 measure::NetworkTimer& timer, db::Database& db, Forward forward)
     : impl_(std::make_unique<Impl>(std::move(models), std::move(options), measurer, timer, db,
                                    std::move(forward))) {}
 Session::~Session() = default;

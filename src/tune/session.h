@@ -15,8 +15,8 @@
 
 #include "artifact/write.h"
 #include "compile/compile.h"
+#include "measure/network_compare.h"
 #include "tune/layout_search.h"
-#include "tune/network.h"
 #include "tune/pair_search.h"
 #include "tune/tuner.h"
 
@@ -32,7 +32,7 @@ struct Model {
 };
 
 struct SessionOptions {
-  compile::Options compile;  // target, fuse, threads, and schedules to begin with
+  compile::Options compile;  // target, fuse, threads, and a plan to begin with
   artifact::Outputs outputs;
   TunerOptions tuner;
   PairOptions pairs;            // searched only where all tasks are tuned
@@ -47,9 +47,11 @@ struct SessionOptions {
 struct ModelSummary {
   std::string name;
   std::filesystem::path directory;
-  NetworkTimes times;        // default against tuned, interleaved
-  std::string kept;          // "tuned", or "default: why"
-  int tasks = 0, tuned = 0;  // of its tasks, how many have a tuned schedule in the artifact
+  measure::NetworkTimes times;  // default against tuned, interleaved
+  std::string kept;             // "tuned", or "default: why"
+  int tasks = 0, tuned = 0;     // of its tasks, how many have a tuned schedule in the artifact
+  // Programs that were given or found but are not in the artifact, and why: "task 9f0c...: .."
+  std::vector<std::string> refused = {};
 };
 
 struct Summary {
@@ -69,7 +71,7 @@ using Forward = std::function<void(const std::string& json)>;
 class Session {
  public:
   Session(std::vector<Model> models, SessionOptions options, measure::Measurer& measurer,
-          NetworkTimer& timer, db::Database& db, Forward forward);
+          measure::NetworkTimer& timer, db::Database& db, Forward forward);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;

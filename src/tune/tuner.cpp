@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "measure/cores.h"
+#include "plan/accuracy.h"
 #include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "support/check.h"
@@ -80,8 +82,10 @@ struct TaskTuner::Impl {
     std::string why;  // of the first
   };
   std::map<std::string, Refused> refused;  // records, by task: not told yet
-  int64_t undecided = 0;                   // in a row
-  int64_t measured = 0, failed = 0;        // in this run
+  plan::Errors errors;
+  std::set<std::string> inaccuracies;  // that were told
+  int64_t undecided = 0;               // in a row
+  int64_t measured = 0, failed = 0;    // in this run
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
   InFlight in_flight;
@@ -187,6 +191,23 @@ struct TaskTuner::Impl {
     }
   }
 
+  // Why the program rounds too much, in a sentence; empty: it does not. The direct algorithm never
+  // does.
+  std::string inaccurate(const Entry& e, const schedule::State& s, const schedule::Trace& trace) {
+    if (s.error_factor() <= 1) return "";
+    const task::Task& t = e.given.task;
+    return errors.judge(options.accuracy, schedule::State(t.dag, t.target), trace).refused;
+  }
+
+  // Each reason is told once for each task.
+  bool is_inaccurate(const Entry& e, const space::Program& c) {
+    const std::string why = inaccurate(e, c.state, c.trace);
+    if (!why.empty() && inaccuracies.insert(e.given.task.key + why).second) {
+      tell(events::Refused{e.given.task.key, 0, "programs are left out: " + why});
+    }
+    return !why.empty();
+  }
+
   // What was just proposed knows more of itself than its trace tells.
   std::optional<Lesson> lesson(const Entry& e, const Measurement& m,
                                const space::Program* proposed) {
@@ -198,7 +219,11 @@ struct TaskTuner::Impl {
       if (r.count++ == 0) r.why = served.why;
       return std::nullopt;
     }
-    if (served->state.error_factor() > options.most_error_factor) return std::nullopt;
+    if (const std::string why = inaccurate(e, served->state, served->trace); !why.empty()) {
+      Refused& r = refused[m.task];
+      if (r.count++ == 0) r.why = why;
+      return std::nullopt;
+    }
     if (e.space == nullptr) return Lesson{};
     auto c = e.space->adopt(served->trace, choices_of(m));
     return Lesson{c ? std::optional(std::move(c.value())) : std::nullopt};
@@ -408,9 +433,7 @@ struct TaskTuner::Impl {
       scheduler.kill(static_cast<int>(i));
       return;
     }
-    std::erase_if(batch.proposed, [&](const space::Program& c) {
-      return c.state.error_factor() > options.most_error_factor;
-    });
+    std::erase_if(batch.proposed, [&](const space::Program& c) { return is_inaccurate(e, c); });
     std::vector<schedule::Trace> traces;
     for (const space::Program& c : batch.proposed) traces.push_back(c.trace);
     submit(std::move(batch), traces);

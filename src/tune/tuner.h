@@ -19,6 +19,7 @@
 #include "measure/measure.h"
 #include "search/strategy/strategy.h"
 #include "task/task.h"
+#include "templates/template.h"
 #include "tune/run_model.h"
 #include "tune/scheduler.h"
 #include "tune/stopwatch.h"
@@ -46,8 +47,8 @@ struct TunerOptions {
   std::string cost_model_file;      // saved by an earlier run, instead of the row; empty: none
   std::shared_ptr<RunModel> model;  // what the stages of a run share; null: one of these options
   Verify verify = Verify::kBest;
-  // Programs whose rounding errors may grow by more (schedule::State::error_factor) are left alone.
-  double most_error_factor = 1e9;
+  // Programs that round worse (plan::Errors::judge) are left alone, and told of.
+  templates::Accuracy accuracy = templates::Accuracy::kFast;
   int64_t trials = 0;  // of all tasks together, with those of the records of this run; 0: no limit
   int64_t round = 32;  // programs measured in one round, at most
   int threads = 0;     // for thinking; 0: one per core

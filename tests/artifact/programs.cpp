@@ -32,6 +32,8 @@ Chain::Chain(std::string name, target::Target target) {
   program_.name = std::move(name);
   program_.target = std::move(target);
   program_.provenance = {{"model", "made by hand"}};
+  program_.plan.name = program_.name;
+  program_.plan.target = plan::target_name(program_.target);
 }
 
 void Chain::input(const std::string& name, ir::DType dtype, std::vector<int64_t> shape) {
@@ -96,9 +98,12 @@ void Chain::step(const te::ComputeDag& dag, const std::vector<std::string>& read
   kernel.name = fmt::format("k{}_{}", program_.kernels.size(), dag.name);
   kernel.function = *f;
   kernel.task = fmt::format("{:016x}", dag.structural_hash());
-  kernel.te = te::to_text(dag);
-  kernel.trace = schedule::to_text(choice.trace, initial);
-  kernel.origin = fmt::format("template {}", choice.name);
+  plan::TaskPlan decided;
+  decided.task = kernel.task;
+  decided.te = te::to_text(dag);
+  decided.trace = schedule::to_text(choice.trace, initial);
+  decided.origin = fmt::format("template {}", choice.name);
+  program_.plan.set(std::move(decided));
   kernel.flops = te::flops(dag);
   Step step;
   step.kernel = static_cast<int32_t>(program_.kernels.size());

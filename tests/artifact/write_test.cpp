@@ -105,7 +105,7 @@ TEST(Write, TheManifestTellsTheTruth) {
   EXPECT_EQ(j.at("target").at("name"), target::host_target().cpu().processor);
   EXPECT_EQ(j.at("inputs").at(0).at("shape"), (std::vector<int64_t>{3, 17}));
   EXPECT_EQ(j.at("steps").at(1).at("nodes").at(0), "node/relu");
-  EXPECT_EQ(j.at("kernels").at(0).at("origin"), net.program().kernels[0].origin);
+  EXPECT_EQ(j.at("kernels").at(0).at("origin"), net.program().plan.tasks[0].origin);
   EXPECT_EQ(j.at("provenance").at("model"), "made by hand");
   EXPECT_EQ(j.at("licences").at(0).at("licence"), "Apache-2.0");
   ASSERT_EQ(j.at("files").size(), 4U);
@@ -118,7 +118,7 @@ TEST(Write, TheManifestTellsTheTruth) {
   EXPECT_EQ(j.at("weights").at("sha256"), sha256_hex(weights.substr(0, weights.size() - 64)));
   const auto lock = nlohmann::json::parse(read_file(folder / "out/net.lock"));
   ASSERT_EQ(lock.at("tasks").size(), 3U);
-  EXPECT_EQ(lock.at("tasks").at(2).at("trace"), net.program().kernels[2].trace);
+  EXPECT_EQ(lock.at("tasks").at(2).at("trace"), net.program().plan.tasks[2].trace);
 }
 
 // Names come from files: any bytes.

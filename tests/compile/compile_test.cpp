@@ -74,8 +74,8 @@ TEST(Compile, AttentionGivesTheAnswerOfTheInterpreter) {
     const Graph g = graph::attention_graph(rng, graph::random_form(rng));
     const auto inputs = graph::random_inputs(rng, g);
     const artifact::Program p = compile(g, "attention", host());
-    const bool fused = std::any_of(p.kernels.begin(), p.kernels.end(),
-                                   [](const auto& k) { return k.origin == "template attention"; });
+    const bool fused = std::any_of(p.plan.tasks.begin(), p.plan.tasks.end(),
+                                   [](const auto& t) { return t.origin == "template attention"; });
     EXPECT_TRUE(fused) << graph::to_string(g);
     const graph::Difference d =
         graph::compare(graph::evaluate(g, inputs), run(p, inputs, 1 + static_cast<int>(i % 2)));
@@ -182,7 +182,7 @@ TEST(Compile, ConvolutionsByFewerMultiplications) {
     o.accuracy = accuracy;
     const artifact::Program p = compile(g, "net", o);
     int large = 0, turned = 0;
-    for (const artifact::Kernel& k : p.kernels) {
+    for (const plan::TaskPlan& k : p.plan.tasks) {
       turned += k.trace.find("variant") != std::string::npos ? 1 : 0;
       large += k.trace.find("winograd4") != std::string::npos ? 1 : 0;
     }
@@ -204,7 +204,8 @@ TEST(Compile, ProductsByFewerMultiplications) {
   o.target.cpu().cores = 2;  // with more, weights would take longer to come than to be multiplied
   const artifact::Program p = compile(g, "net", o);
   ASSERT_EQ(p.kernels.size(), 1u);
-  EXPECT_NE(p.kernels[0].trace.find("strassen"), std::string::npos) << p.kernels[0].trace;
+  const std::string& trace = p.plan.tasks[0].trace;
+  EXPECT_NE(trace.find("strassen"), std::string::npos) << trace;
   const auto inputs = graph::random_inputs(rng, g);
   const auto d = graph::compare(graph::evaluate(g, inputs), run(p, inputs, 2));
   EXPECT_LT(d.error, 1e-5) << d.where;
@@ -215,12 +216,12 @@ TEST(Compile, SchedulesFromALockGiveTheSameProgram) {
   Options o = host();
   o.frozen = true;
   EXPECT_THROW(compile(small_network(), "net", o), MissingSchedule);
-  for (const artifact::Kernel& k : first.kernels) o.schedules[k.task] = {k.trace, k.origin};
+  o.plan.tasks = first.plan.tasks;
   const artifact::Program second = compile(small_network(), "net", o);
   ASSERT_EQ(first.kernels.size(), second.kernels.size());
   for (size_t i = 0; i < first.kernels.size(); ++i) {
-    EXPECT_EQ(first.kernels[i].trace, second.kernels[i].trace);
-    EXPECT_EQ(second.kernels[i].origin, first.kernels[i].origin);
+    EXPECT_EQ(first.plan.tasks[i].trace, second.plan.tasks[i].trace);
+    EXPECT_EQ(second.plan.tasks[i].origin, first.plan.tasks[i].origin);
   }
 }
 

@@ -71,7 +71,7 @@ void expect_right(const Graph& g, const artifact::Program& program) {
 
 // Where the op `name` is computed: the origin of its kernel; empty if there is none.
 std::string computed_by(const artifact::Program& p, const std::string& name) {
-  for (const artifact::Kernel& k : p.kernels) {
+  for (const plan::TaskPlan& k : p.plan.tasks) {
     if (k.te.find("\n" + name + "[") != std::string::npos) return k.origin;
   }
   return "";

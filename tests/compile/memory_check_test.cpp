@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "compile/compile.h"
-#include "compile/layout_rules.h"
 #include "compile/run.h"
 #include "graph/builder.h"
 #include "graph/random_graph.h"
+#include "plan/layout_rules.h"
 
 namespace tenon::compile {
 namespace {
@@ -62,15 +62,15 @@ TEST(MemoryPlan, KeepsValuesWithHundredsOfReaders) {
 struct Compiled {
   Graph g;
   graph::Partition partition;
-  LayoutPlan plan;
+  plan::LayoutPlan plan;
   artifact::Program program;
 
   explicit Compiled(Graph graph) : g(std::move(graph)) {
     graph::own_outputs(g);
     g.compact();
     const Options options = plain_options();
-    partition = graph::partition(g, {options.fuse, options.pairs});
-    plan = plan_layouts(LayoutRules(g, partition, nullptr), {});
+    partition = graph::partition(g, {options.fuse, {}});
+    plan = plan::plan_layouts(plan::LayoutRules(g, partition, nullptr), {});
     program = compile(g, "damaged", options);
   }
   void check() const { check_memory(g, partition, plan, program); }

@@ -5,13 +5,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "artifact/manifest.h"
-#include "compile/lock.h"
+#include "compile/compile.h"
 #include "compile/run.h"
 #include "files/file.h"
 #include "graph/builder.h"
 #include "graph/random_graph.h"
+#include "plan/text.h"
 
 namespace tenon::compile {
 namespace {
@@ -63,6 +65,12 @@ Options host() {
   return o;
 }
 
+Options with_pairs(const std::set<std::string>& names) {
+  Options o = host();
+  for (const std::string& name : names) o.plan.pairs.calls[name] = "";
+  return o;
+}
+
 std::vector<std::string> calls(const artifact::Program& p) {
   std::vector<std::string> out;
   for (const artifact::Step& s : p.steps) {
@@ -79,16 +87,15 @@ TEST(ComputedPairs, GiveTheAnswerOfTheInterpreter) {
     Rng rng(5);
     const auto inputs = graph::random_inputs(rng, g);
     const auto expected = graph::evaluate(g, inputs);
-    for (const DepthwisePointwise& pairs : {DepthwisePointwise{}, DepthwisePointwise{"p1"},
-                                            DepthwisePointwise{"sum"}, DepthwisePointwise{"*"}}) {
-      Options o = host();
-      o.pairs = pairs;
+    using Names = std::set<std::string>;
+    for (const Names& pairs : {Names{}, Names{"p1"}, Names{"sum"}, Names{"*"}}) {
+      Options o = with_pairs(pairs);
       const artifact::Program p = compile(g, "net", o);
       const bool all = pairs.contains("*");
-      EXPECT_EQ(p.pairs.size(), all ? 2U : pairs.size());
-      const auto paired = std::count_if(p.kernels.begin(), p.kernels.end(),
-                                        [](const auto& k) { return k.origin == "template pair"; });
-      EXPECT_EQ(static_cast<size_t>(paired), p.pairs.size());
+      EXPECT_EQ(p.plan.pairs.calls.size(), all ? 2U : pairs.size());
+      const auto paired = std::count_if(p.plan.tasks.begin(), p.plan.tasks.end(),
+                                        [](const auto& t) { return t.origin == "template pair"; });
+      EXPECT_EQ(static_cast<size_t>(paired), p.plan.pairs.calls.size());
       for (const int threads : {1, 2}) {
         const auto d = graph::compare(expected, run(p, inputs, threads));
         EXPECT_LT(d.error, 1e-5) << d.where;
@@ -101,36 +108,33 @@ TEST(ComputedPairs, ThePairHasTheNameOfItsSecondCall) {
   const Graph g = bottlenecks({1, 16, 9, 7, 8, 3, 1});
   EXPECT_EQ(calls(compile(g, "net", host())),
             (std::vector<std::string>{"expand1", "d1", "p1", "expand2", "d2", "sum"}));
-  Options o = host();
-  o.pairs = {"*"};
-  const artifact::Program p = compile(g, "net", o);
+  const artifact::Program p = compile(g, "net", with_pairs({"*"}));
   EXPECT_EQ(calls(p), (std::vector<std::string>{"expand1", "p1", "expand2", "sum"}));
-  EXPECT_EQ(p.pairs, (std::map<std::string, std::string>{{"p1", "d1"}, {"sum", "d2"}}));
+  EXPECT_EQ(p.plan.pairs.calls, (std::map<std::string, std::string>{{"p1", "d1"}, {"sum", "d2"}}));
 }
 
 TEST(ComputedPairs, LockFilesKeepThem) {
   const Graph g = bottlenecks({1, 16, 9, 7, 8, 3, 1});
-  Options o = host();
-  o.pairs = {"sum"};
-  const artifact::Program p = compile(g, "net", o);
+  const artifact::Program p = compile(g, "net", with_pairs({"sum"}));
   const auto file =
       std::filesystem::temp_directory_path() / ("pairs_" + std::to_string(getpid()) + ".lock");
-  files::write_file(file.string(), artifact::lock_text(p));
+  files::write_file(file.string(), plan::to_text(p.plan));
   Options again = host();
   again.frozen = true;
-  use_lock(again, file.string());
-  EXPECT_EQ(again.pairs, DepthwisePointwise{"sum"});
+  again.plan = plan::read_lock(file.string());
+  EXPECT_EQ(again.plan.pairs.calls, (std::map<std::string, std::string>{{"sum", "d2"}}));
+  EXPECT_EQ(again.plan.pairs.from, plan::From::kGiven);
   const artifact::Program q = compile(g, "net", again);
-  EXPECT_EQ(artifact::lock_text(q), artifact::lock_text(p));
+  EXPECT_EQ(plan::to_text(q.plan), plan::to_text(p.plan));
   EXPECT_EQ(artifact::manifest_text(q), artifact::manifest_text(p));
   // A file that says "*" decides the same as one that names them all.
   again.frozen = false;
-  again.pairs = {"*"};
+  again.plan.pairs.calls = {{"*", ""}};
   const artifact::Program all = compile(g, "net", again);
-  again.pairs = {"p1", "sum"};
-  EXPECT_EQ(artifact::lock_text(compile(g, "net", again)), artifact::lock_text(all));
+  again.plan.pairs.calls = {{"p1", ""}, {"sum", ""}};
+  EXPECT_EQ(plan::to_text(compile(g, "net", again).plan), plan::to_text(all.plan));
   // Pairs of another model are refused.
-  again.pairs = {"p3"};
+  again.plan.pairs.calls = {{"p3", ""}};
   EXPECT_THROW(compile(g, "net", again), UserError);
   std::filesystem::remove(file);
 }

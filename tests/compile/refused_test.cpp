@@ -7,14 +7,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "artifact/manifest.h"
 #include "compile/compile.h"
-#include "compile/lock.h"
 #include "compile/run.h"
 #include "files/file.h"
 #include "graph/builder.h"
 #include "graph/partition.h"
 #include "graph/random_graph.h"
+#include "plan/text.h"
 
 namespace tenon::compile {
 namespace {
@@ -40,7 +39,7 @@ class Refused : public testing::Test {
     graph_ = three_convolutions(rng);
     inputs_ = graph::random_inputs(rng, graph_);
     expected_ = graph::evaluate(graph_, inputs_);
-    lock_ = Json::parse(artifact::lock_text(compile(graph_, "net", options())));
+    lock_ = Json::parse(plan::to_text(compile(graph_, "net", options()).plan));
   }
 
   static Options options() {
@@ -66,7 +65,7 @@ class Refused : public testing::Test {
     Options o = options();
     o.frozen = frozen;
     o.warn = [&](const std::string& text) { warnings_.push_back(text); };
-    use_lock(o, file.string());
+    o.plan = plan::read_lock(file.string());
     std::filesystem::remove(file);
     return compile(graph_, "net", o);
   }
@@ -108,7 +107,7 @@ std::string without_line(const std::string& text, const std::string& begin) {
 TEST_F(Refused, AnUnchangedLockFileIsTaken) {
   for (const bool frozen : {true, false}) {
     const artifact::Program p = with_lock(frozen);
-    EXPECT_EQ(Json::parse(artifact::lock_text(p))["tasks"], lock_["tasks"]);
+    EXPECT_EQ(Json::parse(plan::to_text(p.plan))["tasks"], lock_["tasks"]);
   }
   EXPECT_TRUE(warnings_.empty()) << warnings_[0];
 }
@@ -164,8 +163,8 @@ TEST_F(Refused, StrangeLayoutsAreTakenOrRefused) {
            {"unfold(2,4,2)", "unfold(1,3,1)", "pad(1,1,1)", "pad(2,3,3)", "split(1,[16,1])",
             "reorder([3,2,1,0])", "fuse(0,4)", "store_at(0)", "pad(2,1000000,1000000)"}) {
         Options o = options();
-        o.layouts = {{c.name, edge + ": " + how}};
-        SCOPED_TRACE(c.name + " " + o.layouts[c.name]);
+        o.plan.layouts.calls = {{c.name, edge + ": " + how}};
+        SCOPED_TRACE(c.name + " " + o.plan.layouts.calls[c.name]);
         try {
           const artifact::Program program = compile(graph_, "net", o);
           EXPECT_LT(graph::compare(expected_, run(program, inputs_)).error, 1e-5);

@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "compile/lock.h"
+#include "compile/compile.h"
 #include "compile/run.h"
 #include "corpus/file_name.h"
 #include "graph/define.h"
 #include "graph/random_graph.h"
 #include "onnx/import.h"
+#include "plan/text.h"
 
 namespace tenon::compile {
 namespace {
@@ -31,7 +32,7 @@ class LockCorpusTest : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     options_.target = target::parse_target("x86-64-v3");
     options_.warn = [this](const std::string& text) { warnings_.push_back(text); };
-    use_lock(options_, GetParam());
+    options_.plan = plan::read_lock(GetParam());
     graph_ = onnx::import_file(TENON_LOCK_CORPUS "/net.onnx").graph;
   }
   Options options_;

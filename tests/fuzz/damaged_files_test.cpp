@@ -14,12 +14,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "artifact/manifest.h"
-#include "compile/lock.h"
 #include "db/statement.h"
 #include "files/file.h"
 #include "fuzz/damage.h"
 #include "fuzz/small_network.h"
+#include "plan/text.h"
 #include "tune/best_schedules.h"
 
 namespace tenon::fuzz {
@@ -116,7 +115,7 @@ std::string damaged_lock(const std::string& lock, Rng& rng, bool& only_a_trace) 
 }
 
 TEST_F(DamagedFiles, LockFiles) {
-  const std::string lock = artifact::lock_text(net().program());
+  const std::string lock = plan::to_text(net().program().plan);
   ASSERT_NE(lock.find("layout_reorder"), std::string::npos) << "nothing is stored in blocks";
   ASSERT_EQ(net().wrong(net().program()), "");
   each(options.locks, "locks", [&](Rng& rng) {
@@ -126,7 +125,7 @@ TEST_F(DamagedFiles, LockFiles) {
     o.frozen = rng.chance(0.3);
     const bool must_compile = only_a_trace && !o.frozen;
     try {
-      compile::use_lock(o, file("net.lock"));
+      o.plan = plan::read_lock(file("net.lock"));
       return net().wrong(net().compiled(o));
     } catch (const UserError& e) {
       if (must_compile) return std::string("a damaged trace ended the run: ") + e.what();
@@ -140,9 +139,9 @@ TEST_F(DamagedFiles, LockFiles) {
 constexpr const char* kTarget = "here";
 constexpr const char* kProtocol = "v1 threads=2 cold";
 
-task::Measurement verified(const artifact::Kernel& k, const std::string& trace) {
+task::Measurement verified(const std::string& task, const std::string& trace) {
   task::Measurement m;
-  m.task = k.task;
+  m.task = task;
   m.target = kTarget;
   m.protocol = kProtocol;
   m.trace = trace;
@@ -153,13 +152,12 @@ task::Measurement verified(const artifact::Kernel& k, const std::string& trace) 
 }
 
 // The default schedules as if they had been measured.
-void write_database(const std::string& path, const artifact::Program& p) {
+void write_database(const std::string& path, const plan::Network& n) {
   const auto db = db::Database::open(path);
-  const auto target = std::make_shared<const target::Target>(p.target);
-  for (const artifact::Kernel& k : p.kernels) {
-    const tune::TaskToTune t = tune::to_tune(k, target);
-    db->add_task({k.task, k.te, k.edges, t.task.label, t.task.flops});
-    db->record({verified(k, schedule::to_json(t.start))});
+  for (size_t i = 0; i < n.tasks.size(); ++i) {
+    const task::Task& t = n.tasks[i].task;
+    db->add_task({t.key, n.plan.tasks[i].te, n.plan.tasks[i].edges, t.label, t.flops});
+    db->record({verified(t.key, schedule::to_json(n.tasks[i].trace))});
   }
 }
 
@@ -241,7 +239,7 @@ void damage_database(const std::string& path, Rng& rng) {
 }
 
 TEST_F(DamagedFiles, Databases) {
-  write_database(file("sound.db"), net().program());
+  write_database(file("sound.db"), net().network());
   each(options.databases, "databases", [&](Rng& rng) {
     const std::string path = file("t.db");
     for (const char* more : {"-wal", "-shm"}) fs::remove(path + more);
@@ -253,8 +251,7 @@ TEST_F(DamagedFiles, Databases) {
     o.frozen = rng.chance(0.2);
     const auto db = db::Database::open(path);
     tune::BestRecords best = tune::best_records(*db, o.target, kTarget, kProtocol);
-    o.schedules = std::move(best.schedules);
-    o.refused = std::move(best.refused);
+    o.plan = std::move(best.plan);
     if (rng.chance(0.3)) o.layout_times = std::move(best.layout_times);
     return net().wrong(net().compiled(o));
   });

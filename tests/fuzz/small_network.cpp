@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "artifact/manifest.h"
 #include "compile/run.h"
 #include "graph/builder.h"
 #include "graph/random_graph.h"
+#include "plan/text.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -58,12 +58,14 @@ compile::Options SmallNetwork::options() const {
   return o;
 }
 
+plan::Network SmallNetwork::network() const { return compile::decide(graph_, "net", options()); }
+
 artifact::Program SmallNetwork::compiled(const compile::Options& o) const {
   return compile::compile(graph_, "net", o);
 }
 
 std::string SmallNetwork::wrong(const artifact::Program& p) {
-  const std::string key = artifact::lock_text(p);
+  const std::string key = plan::to_text(p.plan);
   if (right_.contains(key)) return "";
   const graph::Difference d = graph::compare(expected_, compile::run(p, inputs_, 2));
   if (!(d.error < 1e-4)) return fmt::format("off by {:.2g} at {}", d.error, d.where);

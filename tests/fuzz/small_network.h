@@ -21,6 +21,7 @@ class SmallNetwork {
   // Empty, or how far the program's answer is from the interpreter's. One that was asked about before is not run again.
   std::string wrong(const artifact::Program& p);
   artifact::Program compiled(const compile::Options& o) const;
+  plan::Network network() const;                // what program() was built of
   size_t run() const { return right_.size(); }  // programs that were not alike
 
  private:

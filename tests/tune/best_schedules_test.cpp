@@ -69,11 +69,13 @@ TEST_F(BestSchedules, TheFastestThatMayServe) {
   const std::string edges = schedule::to_json(task::edge_steps(t));
   db_->record({record(t, edges, 3e-3), record(t, "[]", 1e-9), record(t, "garbage", 1e-9)});
   const BestRecords b = best();
-  ASSERT_TRUE(b.schedules.contains(t.key));
-  EXPECT_EQ(b.schedules.at(t.key).trace, to_schedule(t, task::edge_steps(t), "").trace);
+  const plan::TaskPlan* program = b.plan.find(t.key);
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->trace, tuned_program(t, task::edge_steps(t), plan::From::kRecord).trace);
+  EXPECT_EQ(program->from, plan::From::kRecord);
   ASSERT_EQ(b.layout_times.tasks.size(), 1U);
   EXPECT_EQ(b.layout_times.tasks.begin()->second[0].seconds, 3e-3);
-  EXPECT_NE(b.refused.at(t.key).find("its best record is refused"), std::string::npos);
+  EXPECT_NE(program->refused.find("its best record is refused"), std::string::npos);
 }
 
 // Whoever writes the edges out of a task's row makes another task of it.
@@ -82,9 +84,11 @@ TEST_F(BestSchedules, ATaskWhoseEdgesWereTakenAway) {
   db_->add_task({t.key, te::to_text(*t.dag), "", t.label, t.flops});
   db_->record({record(t, "[]", 1e-9)});
   const BestRecords b = best();
-  EXPECT_FALSE(b.schedules.contains(t.key));
+  const plan::TaskPlan* program = b.plan.find(t.key);
+  ASSERT_NE(program, nullptr);
+  EXPECT_FALSE(program->has_program);
   EXPECT_TRUE(b.layout_times.empty());
-  EXPECT_NE(b.refused.at(t.key).find(t.key), std::string::npos) << b.refused.at(t.key);
+  EXPECT_NE(program->refused.find(t.key), std::string::npos) << program->refused;
 }
 
 TEST_F(BestSchedules, OneThatCannotBeReadCostsOthersNothing) {
@@ -96,10 +100,12 @@ TEST_F(BestSchedules, OneThatCannotBeReadCostsOthersNothing) {
   stranger.task = "0123456789abcdef";
   db_->record({record(bad, "[]", 1e-3), record(good, "[]", 1e-3), stranger});
   const BestRecords b = best();
-  EXPECT_EQ(b.schedules.size(), 1U);
-  EXPECT_TRUE(b.schedules.contains(good.key));
-  EXPECT_TRUE(b.refused.contains(bad.key));
-  EXPECT_TRUE(b.refused.contains("0123456789abcdef"));
+  ASSERT_EQ(b.plan.tasks.size(), 3U);
+  EXPECT_TRUE(b.plan.find(good.key)->has_program);
+  for (const std::string& key : {bad.key, std::string("0123456789abcdef")}) {
+    EXPECT_FALSE(b.plan.find(key)->has_program);
+    EXPECT_NE(b.plan.find(key)->refused, "");
+  }
 }
 
 }  // namespace

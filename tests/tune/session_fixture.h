@@ -20,9 +20,10 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // Says that whatever it is asked about is `ratio` times as fast.
-class PretendTimer : public NetworkTimer {
+class PretendTimer : public measure::NetworkTimer {
  public:
-  NetworkTimes compare(const fs::path& a, const fs::path& b, int, double) override {
+  measure::NetworkTimes compare(const fs::path& a, const fs::path& b,
+                                const measure::NetworkOptions&) override {
     const artifact::Model first = artifact::Model::load(a);
     const artifact::Model second = artifact::Model::load(b);
     if (same_steps) {
@@ -30,7 +31,7 @@ class PretendTimer : public NetworkTimer {
     }
     for (const auto& s : first.steps()) EXPECT_NE(s.origin, "tuned") << "the default is tuned";
     ++asked;
-    NetworkTimes t;
+    measure::NetworkTimes t;
     t.error = error;
     t.a_s = 1e-3;
     t.b_s = 1e-3 / ratio;
@@ -120,6 +121,16 @@ class SessionTest : public testing::Test {
     int n = 0;
     for (const std::string& e : events_) n += Json::parse(e).at("event") == name ? 1 : 0;
     return n;
+  }
+
+  // Events that tell what has just been decided: "pairs", "layouts" or "programs".
+  std::vector<Json> decided(const std::string& what) const {
+    std::vector<Json> out;
+    for (const std::string& e : events_) {
+      Json j = Json::parse(e);
+      if (j.at("event") == "plan" && j.at("decided") == what) out.push_back(j);
+    }
+    return out;
   }
 
   // Everything that was told, but for the run's name, which is unlike any other's.

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 
+#include "artifact/loaded_session.h"
 #include "bench/support/machine.h"
 #include "measure/handoff.h"
 #include "target/target.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/latency.h"
-#include "tools/tenon/loaded_session.h"
 #include "tools/tenon/machine_state.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
@@ -42,7 +42,7 @@ class CacheFlush {
 
 BenchRow measure_row(const artifact::Model& model, const std::vector<ir::Array>& inputs,
                      int threads, const ModelBenchOptions& options) {
-  LoadedSession session(model, threads, inputs);
+  artifact::LoadedSession session(model, threads, inputs);
   LatencyProtocol protocol{options.warmup_ms * 1e-3, options.duration_s, options.iterations, {}};
   if (options.cold_cache) {
     protocol.before_each = [flush = std::make_shared<CacheFlush>()] { (*flush)(); };

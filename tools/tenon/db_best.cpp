@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "artifact/manifest.h"
 #include "files/file.h"
+#include "plan/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
 #include "tools/tenon/json.h"
@@ -29,23 +29,17 @@ void check_one(const std::set<std::string>& there, const char* option) {
                   fmt::format("{}", fmt::join(there, " | ")));
 }
 
-artifact::Kernel kernel_of(const db::TaskRow& row, const task::Measurement& best) {
+plan::TaskPlan program_of(const db::TaskRow& row, const task::Measurement& best) {
   const auto target = std::make_shared<const target::Target>(target::host_target());
-  const task::Task t = tune::task_of(row, target);
-  artifact::Kernel kernel;
-  kernel.task = t.key;
-  kernel.te = row.te;
-  kernel.edges = row.edges;
-  kernel.trace = tune::to_schedule(t, schedule::trace_from_json(best.trace), "tuned").trace;
-  kernel.origin = "tuned";
-  return kernel;
+  return tune::tuned_program(tune::task_of(row, target), schedule::trace_from_json(best.trace),
+                             plan::From::kRecord);
 }
 
 // A lock file is for one machine and one way of running: records of several do not mix. What cannot be read is left out.
 void write_lock(const std::string& file, const std::vector<TaskEntry>& list,
                 const Console& console) {
-  artifact::Program program;
-  program.name = "records";
+  plan::NetworkPlan plan;
+  plan.name = "records";
   std::set<std::string> targets, protocols;
   for (const TaskEntry& e : list) {
     for (const KeyEntry& row : e.keys) {
@@ -53,7 +47,7 @@ void write_lock(const std::string& file, const std::vector<TaskEntry>& list,
       targets.insert(row.key.target);
       protocols.insert(row.key.protocol);
       try {
-        program.kernels.push_back(kernel_of(e.task, *row.best));
+        plan.set(program_of(e.task, *row.best));
       } catch (const UserError& damaged) {
         console.warn(fmt::format("task {} is left out: {}", e.task.key, damaged.what()));
       }
@@ -61,9 +55,9 @@ void write_lock(const std::string& file, const std::vector<TaskEntry>& list,
   }
   check_one(targets, "target");
   check_one(protocols, "protocol");
-  if (program.kernels.empty()) throw UserError("--lock: there is no verified record to write");
-  program.target.name = cpu_of(*targets.begin());
-  files::write_file(file, artifact::lock_text(program));
+  if (plan.tasks.empty()) throw UserError("--lock: there is no verified record to write");
+  plan.target = cpu_of(*targets.begin());
+  files::write_file(file, plan::to_text(plan));
 }
 
 Json best_list_json(const std::vector<TaskEntry>& list) {

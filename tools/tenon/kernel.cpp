@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "artifact/random_array.h"
 #include "support/rng.h"
-#include "tools/tenon/tensors.h"
 
 namespace tenon::tools {
 
@@ -55,7 +55,7 @@ std::vector<ir::Array> random_inputs(const te::ComputeDag& dag, uint64_t seed) {
   Rng rng(seed);
   std::vector<ir::Array> inputs;
   for (const te::Input& input : dag.inputs) {
-    inputs.push_back(random_array(input.tensor.dtype(), input.tensor.shape(), rng));
+    inputs.push_back(artifact::random_array(input.tensor.dtype(), input.tensor.shape(), rng));
   }
   return inputs;
 }

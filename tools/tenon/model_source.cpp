@@ -10,9 +10,9 @@
 
 #include "artifact/manifest.h"
 #include "artifact/write.h"
-#include "compile/lock.h"
 #include "files/array_files.h"
 #include "files/file.h"
+#include "plan/text.h"
 #include "tools/tenon/command.h"
 
 namespace tenon::tools {
@@ -246,16 +246,40 @@ templates::Accuracy accuracy_of(const ModelOptions& options) {
 namespace {
 
 // Layouts that records speak for may need steps that no record has; frozen, the first layouts will do.
-artifact::Program compile_recorded(const graph::Graph& g, const std::string& name,
-                                   compile::Options how) {
+plan::Network decide_recorded(const graph::Graph& g, const std::string& name,
+                              compile::Options how) {
   if (how.frozen && !how.layout_times.empty()) {
     try {
-      return compile::compile(g, name, how);
+      return compile::decide(g, name, how);
     } catch (const compile::MissingSchedule&) {
       how.layout_times = {};
     }
   }
-  return compile::compile(g, name, how);
+  return compile::decide(g, name, how);
+}
+
+compile::Options options_for(const ModelOptions& options, const Console& console) {
+  compile::Options how;
+  how.accuracy = accuracy_of(options);
+  how.target = target_of(options);
+  how.fuse = !options.no_fuse;
+  how.frozen = options.frozen;
+  how.threads = options.compile_threads;
+  how.warn = [&](const std::string& text) { console.warn(text); };
+  if (!options.lock.empty()) {
+    how.plan = plan::read_lock(options.lock);
+  } else {
+    how.layout_times = options.layout_times;
+  }
+  how.plan.add(options.records);
+  return how;
+}
+
+std::function<void(const std::string&, size_t, size_t)> shown_on(Progress& progress) {
+  return [&](const std::string& phase, size_t done, size_t total) {
+    progress.at(total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total),
+                fmt::format("{} {} of {}", phase, done, total));
+  };
 }
 
 }  // namespace
@@ -265,40 +289,36 @@ target::Target target_of(const ModelOptions& options) {
   return options.accuracy == "fast" ? target::with_bfloat16(std::move(t)) : t;
 }
 
-Compiled compile_model(const ModelOptions& options, const std::string& name,
-                       const Console& console) {
-  compile::Options how;
-  how.accuracy = accuracy_of(options);
-  how.target = target_of(options);
-  how.fuse = !options.no_fuse;
-  how.frozen = options.frozen;
-  how.threads = options.compile_threads;
-  how.warn = [&](const std::string& text) { console.warn(text); };
-  if (!options.lock.empty()) {
-    compile::use_lock(how, options.lock);
-  } else {
-    how.layout_times = options.layout_times;
-  }
-  how.schedules.insert(options.records.begin(), options.records.end());
-  how.refused.insert(options.refused.begin(), options.refused.end());
+Planned plan_model(const ModelOptions& options, const std::string& name, const Console& console) {
+  Planned result;
+  result.options = options_for(options, console);
   const std::string full_name = model_name(options, name);
-  Compiled result;
   auto start = std::chrono::steady_clock::now();
   onnx::Imported imported = import_model(options, console);
   result.import_s = seconds_since(start);
   result.info = imported.info;
-  Progress progress(console, "compiling");
-  how.progress = [&](const std::string& phase, size_t done, size_t total) {
-    progress.at(total == 0 ? 0 : static_cast<double>(done) / static_cast<double>(total),
-                fmt::format("{} {} of {}", phase, done, total));
-  };
+  Progress progress(console, "planning");
+  compile::Options how = result.options;
+  how.progress = shown_on(progress);
   start = std::chrono::steady_clock::now();
   try {
-    result.program = compile_recorded(imported.graph, full_name, how);
+    result.network = decide_recorded(imported.graph, full_name, how);
   } catch (const compile::MissingSchedule& error) {
     throw CommandError(kExitFrozen, error.what());
   }
-  result.compile_s = seconds_since(start);
+  result.decide_s = seconds_since(start);
+  return result;
+}
+
+Compiled compile_model(const ModelOptions& options, const std::string& name,
+                       const Console& console) {
+  Planned planned = plan_model(options, name, console);
+  Progress progress(console, "compiling");
+  planned.options.progress = shown_on(progress);
+  const auto start = std::chrono::steady_clock::now();
+  Compiled result{compile::build(planned.network, planned.options), planned.info, planned.import_s,
+                  0};
+  result.compile_s = planned.decide_s + seconds_since(start);
   result.program.provenance = provenance(options, result.info);
   return result;
 }

@@ -23,10 +23,9 @@ struct ModelOptions {
   std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1,3,224,224]"
   std::vector<std::string> binds;   // "name=@file.npy"
   std::string target = "host";
-  std::string lock;                   // lock file, or the folder of an artifact
-  compile::Schedules records;         // used where the lock has none
-  compile::Refusals refused;          // of tasks whose best record cannot be used
-  compile::LayoutTimes layout_times;  // of the same records; not used beside a lock
+  std::string lock;                // lock file, or the folder of an artifact
+  plan::NetworkPlan records;       // used where the lock has no program
+  plan::LayoutTimes layout_times;  // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";
@@ -67,13 +66,24 @@ templates::Accuracy accuracy_of(const ModelOptions& options);
 // --target, with what only --accuracy fast makes use of.
 target::Target target_of(const ModelOptions& options);
 
+// A model that was decided about; nothing is lowered.
+struct Planned {
+  plan::Network network;
+  compile::Options options;  // that it was decided by
+  onnx::ModelInfo info;
+  double import_s = 0;
+  double decide_s = 0;
+};
+// A missing schedule under --frozen ends in exit code 8. `name` may be empty: made from the file's.
+Planned plan_model(const ModelOptions& options, const std::string& name, const Console& console);
+
 struct Compiled {
   artifact::Program program;
   onnx::ModelInfo info;
   double import_s = 0;
   double compile_s = 0;
 };
-// A missing schedule under --frozen ends in exit code 8. `name` may be empty: made from the file's.
+// Plans and builds.
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console);
 

@@ -9,6 +9,7 @@
 #include "artifact/manifest_file.h"
 #include "bench/support/machine.h"
 #include "files/file.h"
+#include "plan/text.h"
 #include "tools/tenon/step_times.h"
 #include "tools/tenon/tensors.h"
 
@@ -33,16 +34,16 @@ report::Network read_network(const std::string& path) {
 report::Network load_network(const ModelOptions& options, const Console& console) {
   if (is_artifact(options.path)) return read_network(options.path);
   const artifact::Program program = compile_model(options, "", console).program;
-  return report::parse_network(artifact::manifest_text(program), artifact::lock_text(program));
+  return report::parse_network(artifact::manifest_text(program), plan::to_text(program.plan));
 }
 
 report::Network measure_network(const ModelOptions& options, int threads, const Console& console) {
   const LoadedModel loaded(options, console);
   const artifact::Model& model = loaded.model();
   report::Network network = read_network(model.directory().string());
-  LoadedSession session(model, threads, load_inputs({}, model.inputs()));
+  artifact::LoadedSession session(model, threads, load_inputs({}, model.inputs()));
   const bench::Pinned pinned(session.session().threads());
-  const StepTimes times = measure_steps(session, kRuns);
+  const measure::StepTimes times = measure::measure_steps(session, kRuns);
   std::vector<double> seconds;
   for (size_t i = 0; i < model.steps().size(); ++i) seconds.push_back(times.median_s(i));
   std::vector<double> runs = times.run_s;

@@ -9,14 +9,14 @@
 namespace tenon::tools {
 namespace {
 
-class PretendNetworkTimer : public tune::NetworkTimer {
+class PretendNetworkTimer : public measure::NetworkTimer {
  public:
   PretendNetworkTimer(measure::Measurer& device, const Console& console)
       : device_(device), console_(console) {}
 
-  tune::NetworkTimes compare(const std::filesystem::path& a, const std::filesystem::path& b, int,
-                             double) override {
-    tune::NetworkTimes times;
+  measure::NetworkTimes compare(const std::filesystem::path& a, const std::filesystem::path& b,
+                                const measure::NetworkOptions&) override {
+    measure::NetworkTimes times;
     times.a_steps_s = steps(a, times.error);
     times.b_steps_s = steps(b, times.error);
     for (const double s : times.a_steps_s) {
@@ -65,8 +65,8 @@ class PretendNetworkTimer : public tune::NetworkTimer {
 
 }  // namespace
 
-std::unique_ptr<tune::NetworkTimer> pretend_network_timer(measure::Measurer& device,
-                                                          const Console& console) {
+std::unique_ptr<measure::NetworkTimer> pretend_network_timer(measure::Measurer& device,
+                                                             const Console& console) {
   return std::make_unique<PretendNetworkTimer>(device, console);
 }
 

@@ -5,13 +5,13 @@
 #include <memory>
 
 #include "measure/measure.h"
+#include "measure/network_compare.h"
 #include "tools/tenon/console.h"
-#include "tune/network.h"
 
 namespace tenon::tools {
 
 // `device` must outlive it.
-std::unique_ptr<tune::NetworkTimer> pretend_network_timer(measure::Measurer& device,
-                                                          const Console& console);
+std::unique_ptr<measure::NetworkTimer> pretend_network_timer(measure::Measurer& device,
+                                                             const Console& console);
 
 }  // namespace tenon::tools

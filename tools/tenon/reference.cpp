@@ -10,8 +10,8 @@
 #include "artifact/model.h"
 #include "artifact/write.h"
 #include "compile/compile.h"
-#include "compile/lock.h"
 #include "graph/define.h"
+#include "plan/text.h"
 #include "support/private_folder.h"
 #include "tools/tenon/model_source.h"
 
@@ -49,7 +49,7 @@ std::vector<ir::Array> run_graph(graph::Graph g, const std::vector<ir::Array>& i
   how.optimize = how.schedule = !options.plain;
   how.fuse = !options.plain && options.fuse;
   if (!options.lock.empty() && !options.plain) {
-    how.schedules = compile::read_lock(options.lock).schedules;
+    how.plan.tasks = plan::read_lock(options.lock).tasks;
   }
   const auto folder = PrivateFolder::temporary("part");
   const std::filesystem::path where = folder.path() / "part";

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "bench/support/ceilings.h"
 #include "bench/support/measure.h"
@@ -13,54 +12,6 @@
 #include "tools/tenon/json.h"
 
 namespace tenon::tools {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double between_s(Clock::time_point a, Clock::time_point b) {
-  return std::chrono::duration<double>(b - a).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-}  // namespace
-
-double StepTimes::median_s(size_t step) const { return median(seconds[step]); }
-
-StepTimes measure_steps(LoadedSession& session, int64_t runs) {
-  const size_t steps = session.session().model().steps().size();
-  StepTimes times;
-  times.seconds.resize(steps);
-  times.starts_s.resize(steps);
-  session.run();  // memory is touched for the first time
-  for (int64_t i = 0; i < runs; ++i) {
-    const auto begin = Clock::now();
-    session.run();
-    times.run_s.push_back(between_s(begin, Clock::now()));
-  }
-  Clock::time_point run_begin;
-  Clock::time_point step_begin;
-  session.session().set_hook([&](int step, bool after) {
-    const auto now = Clock::now();
-    if (after) {
-      times.seconds[static_cast<size_t>(step)].push_back(between_s(step_begin, now));
-    } else {
-      times.starts_s[static_cast<size_t>(step)] = between_s(run_begin, now);
-      step_begin = Clock::now();
-    }
-  });
-  for (int64_t i = 0; i < runs; ++i) {
-    run_begin = Clock::now();
-    session.run();
-  }
-  session.session().set_hook({});
-  return times;
-}
-
 double Ceilings::least_s(double flops, double bytes) const {
   double per_s = levels.back().bytes_per_s;
   for (const Level& level : levels) {
@@ -101,7 +52,7 @@ Ceilings measure_ceilings(int threads) {
   return result;
 }
 
-std::string chrome_trace(const artifact::Model& model, const StepTimes& times) {
+std::string chrome_trace(const artifact::Model& model, const measure::StepTimes& times) {
   Json events = Json::array();
   events.push_back(
       {{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", model.name()}}}});

@@ -7,36 +7,36 @@
 #include <filesystem>
 
 #include "files/file.h"
+#include "plan/text.h"
 #include "support/nearest.h"
 #include "tools/tenon/json.h"
 
 namespace tenon::tools {
 namespace {
 
-TaskList tasks_of(const artifact::Program& program) {
-  TaskList list{program.name, program.target, {}};
-  for (const artifact::Kernel& k : program.kernels) {
-    list.tasks.push_back({k.name,
-                          k.task,
-                          k.origin,
-                          k.te,
-                          k.edges,
-                          k.trace,
-                          k.algorithm,
-                          k.error,
-                          k.direct_error,
-                          k.flops,
-                          0,
-                          {}});
+// Everything but what the model's steps tell.
+TaskText task_text(const plan::TaskPlan& t, const std::string& kernel, double flops) {
+  return {kernel,      t.task,  t.origin,       t.te,  t.edges, t.trace,
+          t.algorithm, t.error, t.direct_error, flops, 0,       {}};
+}
+
+TaskList tasks_of(const Planned& planned) {
+  const plan::Network& n = planned.network;
+  TaskList list{n.plan.name, planned.options.target, {}};
+  for (size_t i = 0; i < n.tasks.size(); ++i) {
+    list.tasks.push_back(
+        task_text(n.plan.tasks[i], compile::kernel_name(n, i), n.tasks[i].task.flops));
   }
-  for (const artifact::Step& step : program.steps) {
-    TaskText& task = list.tasks[static_cast<size_t>(step.kernel)];
+  for (size_t step = 0; step < n.task_of.size(); ++step) {
+    TaskText& task = list.tasks[static_cast<size_t>(n.task_of[step])];
+    const std::vector<std::string>& nodes = n.layouts.calls[step].nodes;
     task.calls += 1;
-    task.nodes.insert(task.nodes.end(), step.nodes.begin(), step.nodes.end());
+    task.nodes.insert(task.nodes.end(), nodes.begin(), nodes.end());
   }
   return list;
 }
 
+// Lock files of earlier versions do not tell them.
 void add_errors(const Json& manifest, TaskText& task) {
   for (const Json& k : manifest.value("kernels", Json::array())) {
     if (k.value("name", "") != task.kernel) continue;
@@ -50,32 +50,20 @@ void add_errors(const Json& manifest, TaskText& task) {
 TaskList tasks_of(const artifact::Model& model) {
   const Json manifest = Json::parse(model.manifest());
   TaskList list{model.name(), target::parse_target(model.target()), {}};
+  const std::string file = (model.directory() / (model.name() + ".lock")).string();
+  const plan::NetworkPlan plan = plan::parse(files::read_file(file), file);
   for (const artifact::StepInfo& step : model.steps()) {
     auto it = std::find_if(list.tasks.begin(), list.tasks.end(),
                            [&](const TaskText& t) { return t.kernel == step.kernel; });
     if (it == list.tasks.end()) {
-      list.tasks.push_back(
-          {step.kernel, step.task, step.origin, "", "", "", "", 0, 0, step.flops, 0, {}});
+      const plan::TaskPlan* task = plan.find(step.task);
+      list.tasks.push_back(task_text(task != nullptr ? *task : plan::TaskPlan{.task = step.task},
+                                     step.kernel, step.flops));
       it = list.tasks.end() - 1;
       add_errors(manifest, *it);
     }
     it->calls += 1;
     it->nodes.insert(it->nodes.end(), step.nodes.begin(), step.nodes.end());
-  }
-  const std::string file = (model.directory() / (model.name() + ".lock")).string();
-  try {
-    const Json lock = Json::parse(files::read_file(file));
-    for (const Json& entry : lock.at("tasks")) {
-      for (TaskText& task : list.tasks) {
-        if (task.task == entry.at("task").get<std::string>()) {
-          task.te = entry.at("te").get<std::string>();
-          task.edges = entry.at("edges").get<std::string>();
-          task.trace = entry.at("trace").get<std::string>();
-        }
-      }
-    }
-  } catch (const Json::exception& error) {
-    throw UserError(file, 0, 0, fmt::format("this is no lock file: {}", error.what()));
   }
   return list;
 }
@@ -84,7 +72,7 @@ TaskList tasks_of(const artifact::Model& model) {
 
 TaskList load_tasks(const ModelOptions& options, const Console& console) {
   return is_artifact(options.path) ? tasks_of(artifact::Model::load(options.path))
-                                   : tasks_of(compile_model(options, "", console).program);
+                                   : tasks_of(plan_model(options, "", console));
 }
 
 const TaskText& find_task(const TaskList& list, const std::string& name) {

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 
+#include "artifact/random_array.h"
 #include "onnx/import.h"
 #include "support/nearest.h"
 #include "tools/tenon/text.h"
@@ -65,7 +66,7 @@ class InputLoader {
     std::vector<ir::Array> all;
     for (size_t i = 0; i < tensors_.size(); ++i) {
       // Drawn for every tensor, so that giving one does not change the others.
-      ir::Array drawn = random_array(tensors_[i].dtype, tensors_[i].shape, rng);
+      ir::Array drawn = artifact::random_array(tensors_[i].dtype, tensors_[i].shape, rng);
       all.push_back(arrays_[i] ? std::move(*arrays_[i]) : std::move(drawn));
     }
     return all;
@@ -207,15 +208,6 @@ void save_outputs(const std::string& path, const std::vector<TensorInfo>& tensor
   } else {
     files::write_raw(path, arrays[0]);
   }
-}
-
-ir::Array random_array(ir::DType dtype, const std::vector<int64_t>& shape, Rng& rng) {
-  ir::Array array(dtype, shape);
-  for (int64_t i = 0; i < array.elements(); ++i) {
-    array.set_double(
-        i, dtype.is_float() ? 2 * rng.unit() - 1 : static_cast<double>(rng.between(0, 1)));
-  }
-  return array;
 }
 
 Statistics statistics(const ir::Array& array) {

@@ -34,8 +34,6 @@ std::vector<ir::Array> load_outputs(const std::string& path,
 void save_outputs(const std::string& path, const std::vector<artifact::TensorInfo>& tensors,
                   const std::vector<ir::Array>& arrays);
 
-ir::Array random_array(ir::DType dtype, const std::vector<int64_t>& shape, Rng& rng);
-
 struct Statistics {
   double mean = 0, min = 0, max = 0;
   int64_t not_finite = 0;  // left out of the others

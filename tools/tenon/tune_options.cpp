@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <set>
 
-#include "compile/lock.h"
 #include "files/file.h"
+#include "plan/text.h"
 #include "runtime/cpus.h"
 #include "search/space/spaces.h"
 #include "search/strategy/strategy.h"
@@ -250,7 +250,7 @@ std::vector<tune::Model> import_models(const TuneOptions& o, const Console& cons
       throw UserError(fmt::format("two models are called {}", m.name), "rename one of the files");
     }
     onnx::Imported imported = import_model(one, console);
-    m.provenance = provenance(one, imported.info);
+    if (!o.dry_run) m.provenance = provenance(one, imported.info);
     m.graph = std::make_shared<const graph::Graph>(std::move(imported.graph));
     m.directory = directory_of(o, m.name);
     models.push_back(std::move(m));
@@ -312,10 +312,9 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   }
   s.compile.fuse = !o.model.no_fuse;
   s.compile.accuracy = accuracy_of(o.model);
-  s.tuner.most_error_factor = templates::most_error_factor(s.compile.accuracy);
   s.compile.threads = o.model.compile_threads;
   if (!o.model.lock.empty()) {
-    compile::use_lock(s.compile, o.model.lock);
+    s.compile.plan = plan::read_lock(o.model.lock);
   }
   s.outputs = artifact::parse_outputs(o.emit);
   s.threads = protocol_of(o).threads;

@@ -10,7 +10,6 @@
 #include <numeric>
 
 #include "tools/tenon/text.h"
-#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {
@@ -35,21 +34,19 @@ void look_up(PlannedTask& t, const db::Database& db, const std::string& target,
 TunePlan make_plan(const std::vector<tune::Model>& models, const tune::SessionOptions& options,
                    const db::Database* db, const std::string& target, const std::string& protocol) {
   TunePlan plan;
-  const auto machine = std::make_shared<const target::Target>(options.compile.target);
   std::map<std::string, size_t> known;
   for (size_t m = 0; m < models.size(); ++m) {
     plan.models.push_back(models[m].name);
-    const artifact::Program p = compile::compile(*models[m].graph, models[m].name, options.compile);
-    for (const artifact::Step& step : p.steps) {
-      const artifact::Kernel& k = p.kernels[static_cast<size_t>(step.kernel)];
-      const auto [it, first] = known.emplace(k.task, plan.tasks.size());
+    const plan::Network n = compile::decide(*models[m].graph, models[m].name, options.compile);
+    for (const int32_t i : n.task_of) {
+      const task::Task& task = n.tasks[static_cast<size_t>(i)].task;
+      const auto [it, first] = known.emplace(task.key, plan.tasks.size());
       if (first) {
-        const task::Task task = tune::task_of(k, machine);
         PlannedTask t;
-        t.key = k.task;
+        t.key = task.key;
         t.label = task.label;
-        t.origin = k.origin;
-        t.flops = k.flops;
+        t.origin = n.plan.tasks[static_cast<size_t>(i)].origin;
+        t.flops = task.flops;
         t.calls.resize(models.size());
         t.chosen = fnmatch(options.tasks.c_str(), t.label.c_str(), 0) == 0 ||
                    fnmatch(options.tasks.c_str(), t.key.c_str(), 0) == 0;

@@ -81,6 +81,14 @@ struct TuneProgress::Taker {
     ++p.layouts_.tried;
     p.layouts_.better += e.s && e.default_s && *e.s < *e.default_s ? 1 : 0;
   }
+  void operator()(const events::PlanDecided& e) const {
+    if (e.decided != "layouts") return;
+    p.layouts_.decided = true;
+    p.layouts_.calls = 0;
+    for (const auto& [name, plan] : e.models) {
+      p.layouts_.calls += std::ssize(plan.layouts);
+    }
+  }
   void operator()(const events::LayoutsChosen& e) const {
     p.layouts_.decided = true;
     p.layouts_.calls = 0;

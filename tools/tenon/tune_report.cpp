@@ -37,7 +37,8 @@ Json model_json(const tune::ModelSummary& m) {
           {"high", m.times.high},
           {"difference", m.times.difference},
           {"tasks", m.tasks},
-          {"tuned", m.tuned}};
+          {"tuned", m.tuned},
+          {"refused", m.refused}};
 }
 
 // A word for a file's name and for a shell.
@@ -59,6 +60,7 @@ std::string summary_text(const tune::Summary& s, const TuneProgress& p) {
   std::string text;
   for (const tune::ModelSummary& m : s.models) {
     text += model_text(m);
+    for (const std::string& refused : m.refused) text += fmt::format("  {}\n", escaped(refused));
   }
   if (!s.models.empty()) {
     return text;

@@ -236,6 +236,18 @@ class Reader {
     for (const auto& [name, calls] : e.models) model(name).layouts = calls;
   }
 
+  void take_event(const events::PlanDecided& e) {
+    events::PairsChosen of_pairs;
+    events::LayoutsChosen of_layouts;
+    for (const auto& [name, plan] : e.models) {
+      auto& pairs = of_pairs.models[name];
+      for (const auto& [call, first] : plan.pairs) pairs.push_back(call);
+      of_layouts.models[name] = plan.layouts;
+    }
+    if (e.decided == "pairs") take_event(of_pairs);
+    if (e.decided == "layouts") take_event(of_layouts);
+  }
+
   void take_event(const events::NetworkCompared& e) {
     model(e.model).network = {.default_s = e.default_s,
                               .tuned_s = e.tuned_s,

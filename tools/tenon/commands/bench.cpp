@@ -1,8 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
 #include <memory>
 
 #include "tools/tenon/bench_against.h"
@@ -21,21 +17,9 @@ struct BenchOptions {
   double duration_s = 3;
   std::string threads;
   std::string against;
-  int parent = 0;  // ends with this process; 0: with none
 };
 
-// Whoever asked for the times may be killed: then nobody waits for them.
-void end_with(int parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) {
-    throw CommandError(kExitInterrupted, "the process that asked has ended");
-  }
-}
-
 int bench_command(BenchOptions& options, const Console& console) {
-  if (options.parent != 0) {
-    end_with(options.parent);
-  }
   const bool te = !options.te.program.te_file.empty();
   if (te == !options.model.model.path.empty()) {
     throw UserError("give either a model (or an artifact) or --te", "tenon bench -h shows its use");
@@ -90,7 +74,6 @@ Run add_bench(CLI::App& command, Console& console) {
       ->capture_default_str();
   command.add_flag("--no-check", options->te.no_check,
                    "With --te: do not compare with the reference, which is slow for large shapes");
-  command.add_option("--parent", options->parent)->group("");  // for tenon itself
   return [options, &console] { return bench_command(*options, console); };
 }
 

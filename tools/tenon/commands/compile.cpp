@@ -39,8 +39,8 @@ tune::BestRecords recorded(const CompileOptions& options) {
 // How many kernels each origin gave: "template conv" 20, "lock" 3.
 std::map<std::string, int> origins(const artifact::Program& program) {
   std::map<std::string, int> counts;
-  for (const artifact::Kernel& kernel : program.kernels) {
-    ++counts[kernel.origin];
+  for (const plan::TaskPlan& task : program.plan.tasks) {
+    ++counts[task.origin];
   }
   return counts;
 }
@@ -110,8 +110,7 @@ int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
   if (!options.db.empty()) {
     tune::BestRecords best = recorded(options);
-    options.model.records = std::move(best.schedules);
-    options.model.refused = std::move(best.refused);
+    options.model.records = std::move(best.plan);
     options.model.layout_times = std::move(best.layout_times);
   }
   const Compiled compiled = compile_model(options.model, options.name, console);

@@ -7,10 +7,10 @@
 #include <optional>
 
 #include "backend/backend.h"
-#include "compile/accuracy.h"
 #include "files/file.h"
 #include "ir/print.h"
 #include "measure/measure.h"
+#include "plan/accuracy.h"
 #include "report/network/network_html.h"
 #include "report/network/network_json.h"
 #include "report/network/network_text.h"
@@ -82,7 +82,7 @@ Json show_summary(const Program& program, bool json) {
 
 // By which algorithm sums of products are computed, and what its rounding costs.
 Json show_accuracy(const Program& program, bool json) {
-  compile::Errors errors;
+  plan::Errors errors;
   const auto e = errors.of(program.initial, program.trace);
   if (json) {
     return !e ? Json()

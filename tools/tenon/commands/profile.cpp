@@ -46,7 +46,7 @@ struct Profile {
   Ceilings ceilings;
 };
 
-std::vector<Line> make_lines(const artifact::Model& model, const StepTimes& times,
+std::vector<Line> make_lines(const artifact::Model& model, const measure::StepTimes& times,
                              const Ceilings& ceilings, bool by_kernel) {
   std::vector<Line> lines;
   std::map<std::string, size_t> known;
@@ -156,12 +156,13 @@ std::string to_text(const artifact::Model& model, const Profile& p, int64_t top)
 int profile_command(const ProfileOptions& options, const Console& console) {
   const LoadedModel loaded(options.model, console);
   const artifact::Model& model = loaded.model();
-  LoadedSession session(model, options.threads, load_inputs(options.inputs, model.inputs()));
+  artifact::LoadedSession session(model, options.threads,
+                                  load_inputs(options.inputs, model.inputs()));
   Profile profile;
   profile.threads = session.session().threads();
   profile.ceilings = measure_ceilings(profile.threads);
   const bench::Pinned pinned(profile.threads);
-  const StepTimes times = measure_steps(session, options.runs);
+  const measure::StepTimes times = measure::measure_steps(session, options.runs);
   profile.lines = make_lines(model, times, profile.ceilings, options.group == "kernel");
   for (const Line& l : profile.lines) {
     profile.steps_s += l.time_s;

@@ -10,6 +10,7 @@
 
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/helper_tools.h"
 #include "tools/tenon/interrupt.h"
 #include "tools/tenon/machine_state.h"
 #include "tools/tenon/pretend_network.h"
@@ -28,7 +29,7 @@ namespace fs = std::filesystem;
 // What a candidate is timed on, and whole networks.
 struct Devices {
   std::unique_ptr<measure::Measurer> measurer;
-  std::unique_ptr<tune::NetworkTimer> networks;
+  std::unique_ptr<measure::NetworkTimer> networks;
 };
 
 // On the pretend device time goes by with the questions after it, so that all of a run is the same every time.
@@ -48,7 +49,7 @@ Devices make_devices(const TuneOptions& o, const Console& console) {
     return d;
   }
   d.measurer = measure::device_measurer(device_options(o));
-  d.networks = tune::process_network_timer(fs::read_symlink("/proc/self/exe").string());
+  d.networks = measure::network_timer(find_helper_tool("tenon-compare", ""));
   return d;
 }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/network_wire.h"
+
+#include <cstdlib>
+
+namespace tenon::measure {
+namespace {
+
+constexpr const char* kCompare = "compare";
+constexpr const char* kTimes = "times";
+constexpr const char* kFailed = "failed";
+constexpr size_t kJobFields = 5, kTimesFields = 9;
+
+double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
+
+}  // namespace
+
+Message encode(const NetworkJob& job) {
+  Message m = {kCompare, job.a, job.b, std::to_string(job.threads), to_text(job.seconds)};
+  m.insert(m.end(), job.inputs.begin(), job.inputs.end());
+  return m;
+}
+
+bool decode(const Message& m, NetworkJob& job) {
+  if (m.size() < kJobFields || m[0] != kCompare) return false;
+  job.a = m[1];
+  job.b = m[2];
+  job.threads = std::atoi(m[3].c_str());
+  job.seconds = number(m[4]);
+  job.inputs.assign(m.begin() + kJobFields, m.end());
+  return job.threads > 0;
+}
+
+Message encode(const NetworkTimes& t) {
+  if (!t.error.empty()) return {kFailed, t.error};
+  Message m = {kTimes,
+               to_text(t.a_s),
+               to_text(t.b_s),
+               to_text(t.ratio),
+               to_text(t.low),
+               to_text(t.high),
+               std::to_string(t.turns),
+               to_text(t.difference),
+               std::to_string(t.a_steps_s.size())};
+  for (const auto* steps : {&t.a_steps_s, &t.b_steps_s}) {
+    for (const double s : *steps) m.push_back(to_text(s));
+  }
+  return m;
+}
+
+bool decode(const Message& m, NetworkTimes& t) {
+  if (m.size() == 2 && m[0] == kFailed) {
+    t.error = m[1];
+    return true;
+  }
+  if (m.size() < kTimesFields || m[0] != kTimes) return false;
+  t.a_s = number(m[1]);
+  t.b_s = number(m[2]);
+  t.ratio = number(m[3]);
+  t.low = number(m[4]);
+  t.high = number(m[5]);
+  t.turns = std::atoll(m[6].c_str());
+  t.difference = number(m[7]);
+  const auto first = static_cast<size_t>(std::strtoull(m[8].c_str(), nullptr, 10));
+  if (first > m.size() - kTimesFields) return false;
+  for (size_t i = kTimesFields; i < m.size(); ++i) {
+    (i - kTimesFields < first ? t.a_steps_s : t.b_steps_s).push_back(number(m[i]));
+  }
+  return true;
+}
+
+}  // namespace tenon::measure
