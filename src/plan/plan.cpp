@@ -83,7 +83,7 @@ NetworkPlan without_rules(const NetworkPlan& plan) {
 
 std::string target_name(const target::Target& t) {
   if (t.name != "host") return t.name;
-  return t.arch == target::Arch::kX86_64 ? t.cpu : "aarch64";
+  return t.arch == target::Arch::kX86_64 ? t.cpu().processor : "aarch64";
 }
 
 double rounded(double error) {

@@ -108,7 +108,6 @@ class Decider {
     while (true) {
       const templates::Choice choice = templates::choose(initial, {.fixed = t.edges,
                                                                    .borders = false,
-                                                                   .given = {},
                                                                    .accuracy = options_.accuracy,
                                                                    .without = d.without});
       d.origin = fmt::format("template {}", choice.name);
