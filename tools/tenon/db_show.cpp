@@ -64,7 +64,7 @@ std::string trace_text(const db::TaskRow& task, const std::string& trace) {
   try {
     const auto target = std::make_shared<const target::Target>(target::host_target());
     const task::Task t = tune::task_of(task, target);
-    return tune::to_schedule(t, schedule::trace_from_json(trace), "").trace;
+    return schedule::to_text(schedule::trace_from_json(trace), schedule::State(t.dag, t.target));
   } catch (const UserError&) {
     return trace + "\n";
   }
