@@ -64,7 +64,8 @@ class Chooser {
     const graph::Computation& t = rules_.p().tasks[static_cast<size_t>(c.task)];
     if (rules_.wish(c.task).flexible) return add_follower(c);
     Options& o = options_[call];
-    if (const auto it = layout_times_.tasks.find(t.key); it != layout_times_.tasks.end()) {
+    if (const auto it = layout_times_.tasks.find(task::key_of(*t.dag));
+        it != layout_times_.tasks.end()) {
       for (const LayoutTime& layout_time : it->second) {
         if (fits(c, layout_time)) o.layout_times.push_back(layout_time);
       }
@@ -197,7 +198,7 @@ double LayoutTimes::conversion(ir::DType t, const Layout& from, const Layout& to
   if (layout::same_storage(from, to)) return 0;
   const te::ComputeDag dag = conversion_dag(t, from.logical_shape());
   const LayoutTime* known =
-      find(graph::key_of(dag), {{dag.inputs[0].tensor.name(), from}, {dag.outputs[0].name(), to}});
+      find(task::key_of(dag), {{dag.inputs[0].tensor.name(), from}, {dag.outputs[0].name(), to}});
   if (known != nullptr) return known->seconds;
   double bytes = 0;
   for (const Layout* l : {&from, &to}) {
@@ -218,7 +219,7 @@ double cost_of(const LayoutRules& rules, const LayoutPlan& plan, const LayoutTim
       continue;
     }
     const auto& call = rules.p().calls[static_cast<size_t>(c.call)];
-    const std::string& key = rules.p().tasks[static_cast<size_t>(call.task)].key;
+    const std::string key = task::key_of(*rules.p().tasks[static_cast<size_t>(call.task)].dag);
     if (rules.wish(call.task).flexible || !layout_times.tasks.contains(key)) continue;
     const LayoutTime* o = layout_times.find(key, c.edges);
     sum += o == nullptr ? std::numeric_limits<double>::infinity() : o->seconds;

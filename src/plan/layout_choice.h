@@ -26,7 +26,7 @@ struct LayoutTime {
 
 // What was measured. Conversions are tasks like others: the copy of a tensor under two layouts.
 struct LayoutTimes {
-  std::map<std::string, std::vector<LayoutTime>> tasks;  // by graph::Computation::key
+  std::map<std::string, std::vector<LayoutTime>> tasks;  // by task::key_of
   double bytes_per_second = task::kConvertedBytesPerS;
   From times_from = From::kMeasured;  // or kRecord: by this run, or by earlier ones
 

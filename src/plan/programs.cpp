@@ -56,6 +56,7 @@ class Decider {
   bool given(const schedule::State& initial, const task::Task& t, const std::string& why,
              Decision& d) const {
     const TaskPlan* plan = options_.plan.find(t.key);
+    if (plan == nullptr) plan = options_.plan.find(t.exact_key);
     if (plan != nullptr) d.refused = plan->refused;
     if (plan != nullptr && plan->has_program) {
       task::Served served = task::serve_text(t, plan->trace);
@@ -147,7 +148,7 @@ void find_tasks(Network& n, const Options& options) {
   std::map<std::string, int32_t> known;
   for (const PlannedCall& c : n.layouts.calls) {
     task::Task t = task::make_task(c.dag, c.edges, target);
-    const auto [it, first] = known.emplace(t.key, static_cast<int32_t>(n.tasks.size()));
+    const auto [it, first] = known.emplace(t.exact_key, static_cast<int32_t>(n.tasks.size()));
     if (first) n.tasks.push_back({std::move(t), {}});
     n.task_of.push_back(it->second);
   }

@@ -136,6 +136,10 @@ std::string text_without_scalars(const std::string& te) {
   return out;
 }
 
+std::string key_of(const te::ComputeDag& dag) {
+  return fmt::format("{:016x}", Hasher().add(text_without_scalars(te::to_text(dag))).value());
+}
+
 Task make_task(std::shared_ptr<const te::ComputeDag> dag,
                std::map<std::string, layout::Layout> edges,
                std::shared_ptr<const target::Target> target) {

@@ -32,6 +32,9 @@ struct Task {
 //   y[i: 8] = max(x[i] * 0.125, 0.0)   =>   y[i: 8] = max(x[i] * _, 0.0)
 std::string text_without_scalars(const std::string& te);
 
+// 16 hex digits of what a dag computes, whatever its scalars and layouts.
+std::string key_of(const te::ComputeDag& dag);
+
 Task make_task(std::shared_ptr<const te::ComputeDag> dag,
                std::map<std::string, layout::Layout> edges,
                std::shared_ptr<const target::Target> target);

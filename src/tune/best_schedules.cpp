@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "graph/partition.h"
 #include "support/check.h"
 #include "task/serve.h"
 #include "te/text.h"
@@ -29,7 +28,7 @@ void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out)
       plan::TaskPlan program = tuned_program(t, served->trace, plan::From::kRecord);
       program.refused = refused;
       out.plan.tasks.push_back(std::move(program));
-      out.layout_times.tasks[graph::key_of(*t.dag)].push_back({t.edges, m->median_s});
+      out.layout_times.tasks[task::key_of(*t.dag)].push_back({t.edges, m->median_s});
       return;
     }
     if (refused.empty()) refused = "its best record is refused: " + served.why;
@@ -41,7 +40,8 @@ void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out)
 
 task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target) {
   task::Task t = read_task(row.te, row.edges, std::move(target));
-  if (t.key != row.key) throw UserError("the text of task " + row.key + " is another task's");
+  if (t.key != row.key && t.exact_key != row.key)
+    throw UserError("the text of task " + row.key + " is another task's");
   return t;
 }
 
@@ -66,17 +66,22 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
   const auto shared = std::make_shared<const target::Target>(target);
   BestRecords out;
   out.layout_times.times_from = plan::From::kRecord;
+  // Rows of earlier versions tell apart tasks that are one now.
+  std::map<std::string, std::pair<task::Task, TaskHistory>> known;
   for (const db::TaskRow& row : db.tasks()) {
-    TaskHistory history;
-    for (const auto& m : db.measurements({row.key, measured_target, protocol, ""})) {
-      history.add(m);
-    }
+    const auto measurements = db.measurements({row.key, measured_target, protocol, ""});
+    if (measurements.empty()) continue;
     try {
-      if (history.best(true) != nullptr) add_best(task_of(row, shared), history, out);
+      const task::Task t = task_of(row, shared);
+      TaskHistory& history = known.try_emplace(t.key, t, TaskHistory{}).first->second.second;
+      for (const auto& m : measurements) history.add(m);
     } catch (const UserError& e) {
       out.plan.tasks.push_back(
           plan::no_program(row.key, fmt::format("its records are not used: {}", e.what())));
     }
+  }
+  for (const auto& [key, of] : known) {
+    if (of.second.best(true) != nullptr) add_best(of.first, of.second, out);
   }
   return out;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "graph/partition.h"
 #include "tune/best_schedules.h"
 
 namespace tenon::tune {
@@ -13,7 +12,7 @@ constexpr int kTries = 3;  // a dear conversion changes the choice, which may ne
 
 bool is_conversion(const te::ComputeDag& dag) {
   const te::Tensor& out = dag.outputs[0];
-  return graph::key_of(dag) == graph::key_of(plan::conversion_dag(out.dtype(), out.shape()));
+  return task::key_of(dag) == task::key_of(plan::conversion_dag(out.dtype(), out.shape()));
 }
 
 // Conversions of the network that no layout time tells the time of.
@@ -21,7 +20,7 @@ void find_unknown(const plan::Network& n, const plan::LayoutTimes& layout_times,
                   std::vector<TaskToTune>& unknown) {
   for (size_t i = 0; i < n.tasks.size(); ++i) {
     const task::Task& t = n.tasks[i].task;
-    if (!is_conversion(*t.dag) || layout_times.find(graph::key_of(*t.dag), t.edges) != nullptr)
+    if (!is_conversion(*t.dag) || layout_times.find(task::key_of(*t.dag), t.edges) != nullptr)
       continue;
     if (std::any_of(unknown.begin(), unknown.end(),
                     [&](const TaskToTune& u) { return u.task.key == t.key; }))
@@ -60,7 +59,7 @@ std::vector<plan::CallDecisions> decide_layouts(plan::LayoutTimes layout_times,
       const TaskResult& r = defaults.results()[i];
       const task::Task& task = unknown[i].task;
       if (r.best_s > 0)
-        layout_times.tasks[graph::key_of(*task.dag)].push_back({task.edges, r.best_s});
+        layout_times.tasks[task::key_of(*task.dag)].push_back({task.edges, r.best_s});
     }
   }
   return chosen;

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "files/file.h"
-#include "graph/partition.h"
 #include "search/layout/layout_skeleton.h"
 #include "support/check.h"
 #include "tune/task_times.h"
@@ -108,7 +107,7 @@ struct LayoutSearch::Impl {
     const bool first = !times.knows(t.task.key);
     const double s = times.seconds_of(t, stop);
     if (first && std::isfinite(s)) {
-      layout_times.tasks[graph::key_of(*t.task.dag)].push_back({t.task.edges, s});
+      layout_times.tasks[task::key_of(*t.task.dag)].push_back({t.task.edges, s});
     }
     return s;
   }

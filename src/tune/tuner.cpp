@@ -141,13 +141,23 @@ struct TaskTuner::Impl {
     if (db != nullptr) {
       const task::Task& t = e.given.task;
       db->add_task({t.key, te::to_text(*t.dag), task::edges_text(t.edges), t.label, t.flops});
-      const auto records =
-          db->measurements({t.key, measurer.target(*t.target), measurer.protocol(), ""});
-      learn(e, records);
+      learn(e, records_of(t));
     }
     refresh(e);
     entries.push_back(std::move(e));
     results.push_back(entries.back().result);
+  }
+
+  // Under the key that earlier versions gave the task, too.
+  std::vector<Measurement> records_of(const task::Task& t) const {
+    const std::string target = measurer.target(*t.target), protocol = measurer.protocol();
+    std::vector<Measurement> out = db->measurements({t.key, target, protocol, ""});
+    if (t.exact_key == t.key) return out;
+    for (Measurement& m : db->measurements({t.exact_key, target, protocol, ""})) {
+      m.task = t.key;
+      out.push_back(std::move(m));
+    }
+    return out;
   }
 
   // Only what this run measured, in this part or an earlier one, counts against its trials.

@@ -29,7 +29,7 @@ compile::Options options_of(const Route& r) {
   o.fuse = r.fuse;
   o.schedule = r.schedule;
   o.row_major = r.row_major;
-  if (r.pairs) o.pairs = {"*"};
+  if (r.pairs) o.plan.pairs.calls = {{"*", ""}};
   o.threads = 1;
   return o;
 }

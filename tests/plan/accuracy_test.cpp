@@ -270,7 +270,7 @@ TEST(Accuracy, OfTheNetworkTakesTheFastAlgorithmFromWhatAddsMost) {
 // What was given is told of, too, where it is all layers together that round too much.
 TEST(Accuracy, OfTheNetworkIsToldWhereAGivenProgramGivesWay) {
   if (kSanitized) GTEST_SKIP() << "hundreds of layers take minutes to compile under a sanitizer";
-  if (target::host_target().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
+  if (target::host_target().cpu().lanes(4) < 4) GTEST_SKIP() << "no vectors of channels";
   constexpr int64_t kChannels = 64;
   const LayerError four = winograd_error(Algorithm::kWinograd4, 2, kChannels);
   const auto fit = static_cast<int64_t>(most_in_network(Accuracy::kDefault) / four.relative);
