@@ -363,7 +363,7 @@ class SqliteDatabase : public Database {
     add_missing(
         r.measurements,
         fmt::format("SELECT count(*) FROM measurement WHERE ({}) ="
-                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    " (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                     kColumns),
         fmt::format(kInsert, kColumns),
         [](auto& s, const task::Measurement& m) { bind_measurement(s, m); }, added.measurements,

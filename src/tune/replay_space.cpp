@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
 
 #include "measure/at_once.h"
+#include "search/space/spaces.h"
 #include "support/check.h"
+#include "support/parallel.h"
 #include "task/serve.h"
 #include "tune/task_history.h"
 #include "tune/tuner.h"
@@ -21,79 +24,51 @@ using space::Program;
 // Populations of the size that a whole space deserves would hold each recorded program many times.
 constexpr size_t kLeastPopulation = 64, kMostPopulation = 512;
 
-// Recorded traces as a tree: they are written step by step, and where they part a hole says which way to go.
+// The holes are those of the space that the programs come from, with the values that were recorded: each answer leaves
+// the programs that took it, until one is left.
 class RecordedSkeleton : public space::Skeleton {
  public:
-  explicit RecordedSkeleton(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {
-    std::vector<size_t> all(r_->programs().size());
-    std::iota(all.begin(), all.end(), size_t{0});
-    root_ = make_node(all, 0);
-  }
+  explicit RecordedSkeleton(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {}
 
   void write(space::Builder& b) const override {
-    const Node* at = &nodes_[root_];
-    while (true) {
-      const schedule::Trace& trace = r_->programs()[at->programs.front()].trace;
-      for (size_t i = b.trace().size(); i < at->steps; ++i) b.add_checked(trace[i]);
-      if (at->children.empty()) return;
-      at = &nodes_[at->children[ask(b, *at)]];
-    }
+    std::vector<size_t> left(r_->programs().size());
+    std::iota(left.begin(), left.end(), size_t{0});
+    for (size_t at = 0; left.size() > 1; ++at) left = ask(b, left, at);
+    const Program& p = r_->programs()[left.front()];
+    b.start_from(p.state, p.trace);
   }
 
  private:
-  struct Node {
-    std::vector<size_t> programs;  // oldest first
-    size_t steps = 0;              // that all of them share
-    std::vector<size_t> children;  // in the order of their oldest programs
-  };
-
-  size_t ask(space::Builder& b, const Node& n) const {
-    const auto last = static_cast<int64_t>(n.children.size()) - 1;
-    const auto by_size = [&](const space::Domain&) {
-      std::vector<double> w;
-      for (const size_t c : n.children) w.push_back(static_cast<double>(nodes_[c].programs.size()));
-      return w;
-    };
-    const space::HoleId hole{space::HoleKind::kParts, 0, static_cast<int32_t>(n.steps)};
-    return static_cast<size_t>(
-        int64_t{b.ask(hole, "recorded", space::Domain::range(0, last), 0, by_size)});
+  const space::Choice& choice(size_t program, size_t at) const {
+    return r_->programs()[program].choices[at];
   }
 
-  size_t make_node(const std::vector<size_t>& programs, size_t from) {
-    Node n{programs, from, {}};
-    const auto step_of = [&](size_t p) {
-      const schedule::Trace& t = r_->programs()[p].trace;
-      return n.steps < t.size() ? &t[n.steps] : nullptr;
+  std::vector<size_t> ask(space::Builder& b, const std::vector<size_t>& left, size_t at) const {
+    std::map<int64_t, double> values;  // and how many programs took each
+    for (const size_t p : left) ++values[choice(p, at).value];
+    std::vector<int64_t> all;
+    for (const auto& [value, n] : values) all.push_back(value);
+    const auto by_count = [&](const space::Domain& d) {
+      std::vector<double> w;
+      for (size_t i = 0; i < d.size(); ++i) w.push_back(values.at(d.at(i)));
+      return w;
     };
-    const auto same = [&](size_t a, size_t b) {
-      const auto *x = step_of(a), *y = step_of(b);
-      return x == nullptr || y == nullptr ? x == y : *x == *y;
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      const size_t p = r_->index_of(schedule::hash(trace));
+      if (std::find(left.begin(), left.end(), p) == left.end()) return std::nullopt;
+      return choice(p, at).value;
     };
-    while (step_of(programs[0]) != nullptr &&
-           std::all_of(programs.begin(), programs.end(),
-                       [&](size_t p) { return same(p, programs[0]); })) {
-      ++n.steps;
+    const space::Choice& oldest = choice(left.front(), at);
+    const int64_t taken = b.ask(oldest.hole, "recorded", space::Domain::of(std::move(all)),
+                                oldest.value, by_count, read);
+    std::vector<size_t> out;
+    for (const size_t p : left) {
+      if (choice(p, at).value == taken) out.push_back(p);
     }
-    std::vector<std::vector<size_t>> groups;
-    for (const size_t p : programs) {
-      const auto it = std::find_if(groups.begin(), groups.end(),
-                                   [&](const auto& g) { return same(g.front(), p); });
-      if (it == groups.end()) {
-        groups.push_back({p});
-      } else {
-        it->push_back(p);
-      }
-    }
-    for (size_t g = 0; groups.size() > 1 && g < groups.size(); ++g) {
-      n.children.push_back(make_node(groups[g], n.steps));
-    }
-    nodes_.push_back(std::move(n));
-    return nodes_.size() - 1;
+    return out;
   }
 
   std::shared_ptr<const ReplaySpace> r_;
-  std::vector<Node> nodes_;
-  size_t root_ = 0;
 };
 
 class ReplayMeasurer : public measure::AtOnce {
@@ -169,6 +144,19 @@ std::optional<Program> read_program(const task::Task& t, const std::string& json
 
 }  // namespace
 
+namespace {
+
+// What tells the programs of a space apart from each other, and those that it does not know from all others.
+space::Choices choices_of(const space::Space& s, const Program& p, size_t index) {
+  const space::HoleId known_here{space::HoleKind::kSwitch, 0, -1};
+  auto known = s.recognise(p.trace);
+  if (!known) return {{known_here, 1 + static_cast<int64_t>(index)}};
+  known->made.insert(known->made.begin(), {known_here, 0});
+  return std::move(known->made);
+}
+
+}  // namespace
+
 ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements)
     : task_(std::move(t)), best_s_(std::numeric_limits<double>::infinity()) {
   TaskHistory history;
@@ -188,6 +176,9 @@ ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& mea
     }
     programs_.push_back(*std::move(c));
   }
+  const auto space = search::make_space("joint", task_);
+  for_each_parallel(programs_.size(), 0,
+                    [&](size_t i) { programs_[i].choices = choices_of(*space, programs_[i], i); });
 }
 
 const task::Measurement* ReplaySpace::find(const schedule::Trace& trace) const {

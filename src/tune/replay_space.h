@@ -42,7 +42,7 @@ class ReplaySpace {
   double best_s_ = 0;
 };
 
-// Where recorded traces part, a hole says which way to go: programs that share more steps are nearer.
+// The holes of the space `joint`, with the values that recorded programs took.
 std::unique_ptr<space::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded);
 // Answers with the last word on each trace, failures too; one that is not on record is refused. `seen` is told each.
 std::unique_ptr<measure::Measurer> replay_measurer(

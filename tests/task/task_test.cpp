@@ -62,8 +62,7 @@ std::shared_ptr<const te::ComputeDag> scaled(double factor, double floor) {
 
 // Scalars are parameters of a kernel, not of a task; those that change what is computed tell tasks apart.
 TEST(Task, KeyLeavesInlinedScalarsOut) {
-  const auto target =
-      std::make_shared<const target::Target>(target::parse_target("x86-64-v3"));
+  const auto target = std::make_shared<const target::Target>(target::parse_target("x86-64-v3"));
   const auto key = [&](double factor, double floor) {
     return make_task(scaled(factor, floor), {}, target).key;
   };

@@ -212,7 +212,7 @@ TEST_F(DbCommands, StatsCount) {
   EXPECT_EQ(stats["tasks"], 3);
   EXPECT_EQ(stats["measurements"], 80);
   EXPECT_EQ(stats["events"], 2);
-  EXPECT_EQ(stats["schema_version"], 3);
+  EXPECT_EQ(stats["schema_version"], 4);
   EXPECT_GT(stats["bytes"], 1000);
   int64_t sum = 0;
   for (const auto& [outcome, n] : stats["outcomes"].items()) sum += n.get<int64_t>();
