@@ -180,7 +180,7 @@ TEST_F(LayoutSessionTest, TeachesTheModelOfTheLoops) {
   bool decided = false;
   for (const std::string& e : events_) {
     const Json j = Json::parse(e);
-    decided = decided || j["event"] == "layouts";
+    decided = decided || (j["event"] == "plan" && j["decided"] == "layouts");
     if (!decided || j["event"] != "round") continue;
     EXPECT_TRUE(j["ranking"].is_object()) << "the model is trained before the first round";
     return;
