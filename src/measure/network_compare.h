@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times two artifacts of one model against each other, turn by turn, on the same threads. They run
-// in another process (tools/tenon-compare): what one of them does to it ends with it.
+// in another process (tenon under the name tenon-compare): what one of them does to it ends with it.
 //
 //   auto timer = network_timer("/usr/libexec/tenon/tenon-compare");
 //   NetworkTimes t = timer->compare("default", "tuned", {.threads = 2, .seconds = 3});

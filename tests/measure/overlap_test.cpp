@@ -29,7 +29,7 @@ DeviceOptions faulty_tools() {
 
 // Waits for a child of that name; 0: there is none.
 pid_t find_child(const std::string& wanted) {
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < 12000; ++i) {
     for (const pid_t pid : testing::children_of(getpid())) {
       std::string name;
       std::getline(std::ifstream("/proc/" + std::to_string(pid) + "/comm"), name);

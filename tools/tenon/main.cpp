@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One program with two names. As tenon it is the command line; as tenon-build it compiles
-// candidates for the tuner in a process of its own, and LLVM is on the disk and in memory once.
+// One program with three names. As tenon it is the command line; as tenon-build it compiles
+// candidates for the tuner in a process of its own, and LLVM is on the disk and in memory once; as
+// tenon-compare it times two artifacts against each other.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <string_view>
 
 #include "measure/build.h"
+#include "measure/network_compare.h"
 #include "tools/tenon/cli.h"
 
 namespace {
@@ -64,5 +66,6 @@ int run_tenon(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (is_called(argv[0], "tenon-build")) return tenon::measure::serve_builds(argc, argv);
+  if (is_called(argv[0], "tenon-compare")) return tenon::measure::serve_comparisons(argc);
   return run_tenon(argc, argv);
 }
