@@ -3,7 +3,7 @@
 """portable.py BUILD: makes the folder that travels, and its archive, from a portable build.
 
     BUILD/tenon-0.1.0-x86_64/
-      bin/       tenon, tenon-build (the same program), tenon-run
+      bin/       tenon, tenon-build and tenon-compare (the same program), tenon-run
       lib/tenon/ XGBoost and what it needs beyond the C library
       licences/  the notices of all of it
 """
@@ -70,7 +70,8 @@ def pack(build, root):
     (folder / "lib" / "tenon").mkdir(parents=True)
     for name in ("tenon", "tenon-run"):
         subprocess.run(["strip", "-o", folder / "bin" / name, tools / name], check=True)
-    (folder / "bin" / "tenon-build").symlink_to("tenon")
+    for name in ("tenon-build", "tenon-compare"):
+        (folder / "bin" / name).symlink_to("tenon")
     for name, file in with_needed("libxgboost.so.0").items():
         shutil.copy(file, folder / "lib" / "tenon" / name)
     write_licences(folder / "licences", folder / "bin" / "tenon", root)
