@@ -3,6 +3,7 @@
 
 #include "cost/models/shared.h"
 #include "support/check.h"
+#include "support/hash.h"
 
 namespace tenon::cost {
 
@@ -57,7 +58,7 @@ std::unique_ptr<CostModel> load_model(const std::string& bytes, uint64_t seed, i
 }
 
 std::string saved(std::string_view model, const std::string& body) {
-  return fmt::format("{}{}\n{}", kMark, model, body);
+  return fmt::format("{}{}\n{:016x}\n{}", kMark, model, Hasher().add(body).value(), body);
 }
 
 std::string body_of_saved(std::string_view model, const std::string& bytes) {
@@ -66,7 +67,13 @@ std::string body_of_saved(std::string_view model, const std::string& bytes) {
   if (name != model) {
     throw UserError(fmt::format("the file holds a cost model of another kind than {}", model));
   }
-  return bytes.substr(bytes.find('\n') + 1);
+  constexpr size_t kDigits = 16;
+  const std::string rest = bytes.substr(bytes.find('\n') + 1);
+  const std::string body = rest.size() > kDigits ? rest.substr(kDigits + 1) : "";
+  if (rest.substr(0, kDigits + 1) != fmt::format("{:016x}\n", Hasher().add(body).value())) {
+    throw UserError("the cost model is damaged", "tune without it; a new one is trained");
+  }
+  return body;
 }
 
 }  // namespace tenon::cost

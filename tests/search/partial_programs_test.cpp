@@ -10,6 +10,7 @@
 #include "search/programs.h"
 #include "search/space/spaces.h"
 #include "search/tasks.h"
+#include "support/sanitized.h"
 
 namespace tenon::search {
 namespace {
@@ -18,7 +19,7 @@ using space::Choices;
 using space::Partial;
 using space::Program;
 
-constexpr int kPrograms = 10000;
+constexpr int kPrograms = kSanitized ? 1000 : 10000;  // sanitizers take twenty times as long
 constexpr int kPerSpace = 40;     // programs drawn from one space before the next
 constexpr int kInterpreted = 16;  // one of so many is compared with the interpreter
 
