@@ -14,7 +14,7 @@ using space::HoleKind;
 // The template has far fewer programs; a small share of the draws sees them all.
 constexpr double kTemplateShare = 0.2;
 // Of blind draws: what the rule would take, and the definition. The others share the rest.
-constexpr double kRuleShare = 0.4, kDefinitionShare = 0.4;
+constexpr double kRuleShare = 0.15, kDefinitionShare = 0.75;
 
 // 0, or 1 + the algorithm that the trace has.
 std::optional<int64_t> algorithm_of(const schedule::Trace& trace) {

@@ -162,6 +162,7 @@ std::optional<Choices> cross(const Choices& a, const Choices& b, Rng& rng) {
 
 Result<space::Program> mutated(const space::Space& s, const space::Program& parent, Rng& rng) {
   const Choices wishes = mutate(parent.choices, rng);
+  if (wishes == parent.choices) return Illegal{.code = IllegalCode::kBadFactor};
   space::Blindly blindly(rng);
   space::Follow follow(wishes, blindly);
   auto out = s.write(follow);
