@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 #include <thread>
