@@ -96,11 +96,11 @@ function(tenon_module name)
   endif()
 endfunction()
 
-# One entry for ctest, which leaves results/NAME.xml; unit tests may take ten minutes, long ones an hour.
+# One entry for ctest, which leaves results/NAME.xml; tests may take ten minutes, under sanitizers and the long ones an hour.
 function(tenon_run name binary labels)
   add_test(NAME ${name} COMMAND ${binary} ${ARGN})
   set(timeout 600)
-  if("long" IN_LIST labels)
+  if("long" IN_LIST labels OR TENON_SANITIZE)
     set(timeout 3600)
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
