@@ -156,7 +156,7 @@ std::string beside(const char* self, const std::string& tool) {
   return path.substr(0, path.find("bench/search")) + "tools/tenon/" + tool;
 }
 
-// What tenon tune does with one task, without a database.
+// This does what tenon tune does with one task, without a database.
 void report_rate(const Options& o, const task::Task& t, const schedule::Trace& start,
                  measure::Measurer& device) {
   tune::TunerOptions tuner;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a library says about itself, as JSON: NAME.json, also inside the library.
+// A manifest is what a library says about itself, as JSON. It lies beside the library as NAME.json, and inside it.
 #pragma once
 
 #include <filesystem>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens to a CPU's machine code between a compiler and a library: objects made from data, symbols renamed,
-// archives, links. A library of any backend's kernels is such code around them. Everything is byte-reproducible: no times, no paths.
+// These functions take a CPU's machine code from a compiler to a library: they make objects from data, rename symbols,
+// write archives and link. A library of any backend's kernels is such code around them. Everything is
+// byte-reproducible: no times, no paths.
 //
 //   objects {k0.o, k1.o, table.o, runtime.o}  =>  make_archive  =>  libNAME.a  =>  link_shared  =>  libNAME.so
 #pragma once

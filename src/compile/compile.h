@@ -27,7 +27,7 @@ artifact::Program compile(graph::Graph g, const std::string& name, const Options
 // A C identifier out of any text: "model-7.onnx" -> "model_7_onnx".
 std::string identifier(const std::string& text);
 
-// What the kernel of a task is called: k3_conv.
+// The kernel of a task is called by its number and its last operator: k3_conv.
 std::string kernel_name(const plan::Network& network, size_t task);
 
 }  // namespace tenon::compile

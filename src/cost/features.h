@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the model "xgb" sees: the 164 numbers per stored buffer that Ansor's cost model reads (Zheng
+// The model "xgb" sees these: the 164 numbers per stored buffer that Ansor's cost model reads (Zheng
 // et al. 2020, and the open-source code), computed from the State: loops, extents and affine
 // accesses, without lowering. docs/cost.md lists the columns and what was decided where the paper
 // and the code differ.

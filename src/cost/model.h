@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a candidate is predicted to be worth: higher is better, about best time / time within one
+// A cost model predicts what a candidate is worth: higher is better, about best time / time within one
 // task. A model owns what it sees: it turns a program into numbers of its own and nobody else
 // looks into them.
 //
@@ -49,7 +49,7 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
   virtual std::string_view name() const = 0;
-  // What the model sees of a program. Pure, and safe to call from several threads.
+  // Turns a program into what the model sees of it. It is pure, and safe to call from several threads.
   virtual Result<Row> encode(const Subject& subject) const = 0;
   // Samples that it was not told before. The model keeps what it needs of them, and decides when
   // to train.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A target as lines: name, architecture, triple, machine, backend, device, kind of part, strings of the part, then its numbers and the limits.
+// A target is written as lines: name, architecture, triple, machine, backend, device, kind of part, strings of the part,
+// then its numbers and the limits.
 #include <fmt/format.h>
 
 #include <limits>

@@ -13,13 +13,7 @@ class Walk : public Strategy {
   explicit Walk(const space::Space& s) : space_(s), fresh_(s) {}
 
   std::vector<space::Program> propose(size_t n, Rng& rng) override {
-    std::vector<space::Program> out;
-    while (out.size() < n) {
-      auto p = step(rng);
-      if (!p) break;
-      out.push_back(std::move(*p));
-    }
-    return out;
+    return one_by_one(n, [&] { return step(rng); });
   }
 
   void tell(std::span<const Tried> measured) override {

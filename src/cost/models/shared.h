@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What models share.
+// Models share these functions.
 #pragma once
 
 #include "cost/model.h"

@@ -60,6 +60,17 @@ bool FreshPrograms::count_up() {
   return false;
 }
 
+std::vector<space::Program> one_by_one(size_t n,
+                                       FunctionRef<std::optional<space::Program>()> next) {
+  std::vector<space::Program> out;
+  while (out.size() < n) {
+    auto p = next();
+    if (!p) break;
+    out.push_back(std::move(*p));
+  }
+  return out;
+}
+
 Result<space::Program> whole_again(const space::Space& space, const space::Program& p) {
   return space.adopt(p.trace, p.choices);
 }

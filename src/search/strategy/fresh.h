@@ -32,6 +32,9 @@ class FreshPrograms {
   bool ended_ = false;
 };
 
+// Up to n programs, until `next` has no more.
+std::vector<space::Program> one_by_one(size_t n, FunctionRef<std::optional<space::Program>()> next);
+
 // With its state again, which members of populations have lost.
 Result<space::Program> whole_again(const space::Space& space, const space::Program& p);
 

@@ -144,13 +144,7 @@ class Ppo : public Strategy {
       : space_(space), layouts_(layouts), fresh_(space), learner_(std::move(learner)) {}
 
   std::vector<Program> propose(size_t n, Rng& rng) override {
-    std::vector<Program> out;
-    while (out.size() < n) {
-      auto p = propose_one(rng);
-      if (!p) break;
-      out.push_back(std::move(*p));
-    }
-    return out;
+    return one_by_one(n, [&] { return propose_one(rng); });
   }
 
   // The first one told is what others are compared with: that of the default layout.

@@ -14,12 +14,7 @@ class Random : public Strategy {
 
   std::vector<Program> propose(size_t n, Rng& rng) override {
     constexpr int kBatches = 5;
-    std::vector<Program> out;
-    while (out.size() < n) {
-      auto p = fresh_.next_seed();
-      if (!p) break;
-      out.push_back(std::move(*p));
-    }
+    std::vector<Program> out = one_by_one(n, [&] { return fresh_.next_seed(); });
     for (int b = 0; b < kBatches && out.size() < n; ++b) {
       for (Program& p : sample_many(space_, n, rng, options_.threads)) {
         if (out.size() < n && fresh_.take(p)) out.push_back(std::move(p));

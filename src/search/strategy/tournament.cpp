@@ -48,13 +48,7 @@ class Tournament : public Strategy {
   explicit Tournament(const space::Space& space) : space_(space), fresh_(space) {}
 
   std::vector<Program> propose(size_t n, Rng& rng) override {
-    std::vector<Program> out;
-    while (out.size() < n) {
-      auto p = propose_one(rng);
-      if (!p) break;
-      out.push_back(std::move(*p));
-    }
-    return out;
+    return one_by_one(n, [&] { return propose_one(rng); });
   }
 
   void tell(std::span<const Tried> measured) override {
