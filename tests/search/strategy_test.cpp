@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "measure/measure.h"
+#include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "search/tasks.h"
 #include "support/sanitized.h"
