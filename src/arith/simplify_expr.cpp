@@ -243,7 +243,7 @@ Expr Simplifier::logic(const Expr& e) {
     const Assumption scope(*this, left, is_and);
     right = expr(b->b);
   }
-  if (!ir::const_int(right) && !ir::has_load(right)) {
+  if (!ir::const_int(right) && !right.loads()) {
     const Assumption scope(*this, right, is_and);
     left = undecided(left, b->op);
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/ir.h"
 
+#include <algorithm>
+
 namespace tenon::ir {
 namespace {
 
@@ -100,13 +102,14 @@ bool is_combiner(BinaryOp op) {
 std::string_view to_string(BinaryOp op) { return kBinaryOps[static_cast<size_t>(op)]; }
 
 Binary::Binary(BinaryOp o, Expr x, Expr y)
-    : ExprNode(kKind, is_comparison(o) ? kBool.with_lanes(x.dtype().lanes) : x.dtype()),
+    : ExprNode(kKind, is_comparison(o) ? kBool.with_lanes(x.dtype().lanes) : x.dtype(),
+               x.loads() || y.loads()),
       op(o),
       a(std::move(x)),
       b(std::move(y)) {}
 
 Load::Load(Buffer b, std::vector<Expr> i, Expr p)
-    : ExprNode(kKind, b.dtype().with_lanes(index_lanes(i))),
+    : ExprNode(kKind, b.dtype().with_lanes(index_lanes(i)), true),
       buffer(std::move(b)),
       indices(std::move(i)),
       predicate(std::move(p)) {}
@@ -124,7 +127,15 @@ std::optional<Intrinsic> parse_intrinsic(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+bool any_loads(const std::vector<Expr>& list) {
+  return std::any_of(list.begin(), list.end(), [](const Expr& e) { return e.loads(); });
+}
+
+}  // namespace
+
 Call::Call(Intrinsic f, std::vector<Expr> a)
-    : ExprNode(kKind, call_type(f, a)), fn(f), args(std::move(a)) {}
+    : ExprNode(kKind, call_type(f, a), any_loads(a)), fn(f), args(std::move(a)) {}
 
 }  // namespace tenon::ir

@@ -51,8 +51,9 @@ enum class StmtKind : uint8_t {
 
 struct ExprNode : RefCounted {
   ExprKind kind;
+  bool loads;  // it is a Load or has one inside: most walks look for loads and skip the rest
   DType dtype;
-  ExprNode(ExprKind k, DType t) : kind(k), dtype(t) {}
+  ExprNode(ExprKind k, DType t, bool l = false) : kind(k), loads(l), dtype(t) {}
 };
 
 struct StmtNode : RefCounted {
@@ -69,6 +70,7 @@ class Expr : public Ref<ExprNode> {
       : Expr(index_imm(static_cast<int64_t>(index_constant))) {}
   ExprKind kind() const { return get()->kind; }
   DType dtype() const { return get()->dtype; }
+  bool loads() const { return defined() && get()->loads; }
   template <class T>
   const T* as() const {
     return defined() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
@@ -156,7 +158,7 @@ struct FloatImm : ExprNode {  // the value is already rounded to dtype
 struct Cast : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCast;
   Expr value;
-  Cast(DType t, Expr v) : ExprNode(kKind, t), value(std::move(v)) {}
+  Cast(DType t, Expr v) : ExprNode(kKind, t, v.loads()), value(std::move(v)) {}
 };
 
 enum class UnaryOp : uint8_t { kNot, kNeg, kBitNot };  // kNot: bool only
@@ -165,7 +167,7 @@ struct Unary : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kUnary;
   UnaryOp op;
   Expr a;
-  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x.dtype()), op(o), a(std::move(x)) {}
+  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x.dtype(), x.loads()), op(o), a(std::move(x)) {}
 };
 
 enum class BinaryOp : uint8_t {
@@ -206,7 +208,7 @@ struct Select : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kSelect;
   Expr condition, on_true, on_false;
   Select(Expr c, Expr t, Expr f)
-      : ExprNode(kKind, t.dtype()),
+      : ExprNode(kKind, t.dtype(), c.loads() || t.loads() || f.loads()),
         condition(std::move(c)),
         on_true(std::move(t)),
         on_false(std::move(f)) {}
@@ -268,14 +270,16 @@ struct Ramp : ExprNode {  // base, base + stride, base + 2*stride, ...
   static constexpr ExprKind kKind = ExprKind::kRamp;
   Expr base, stride;
   Ramp(Expr b, Expr s, int lanes)
-      : ExprNode(kKind, b.dtype().with_lanes(lanes)), base(std::move(b)), stride(std::move(s)) {}
+      : ExprNode(kKind, b.dtype().with_lanes(lanes), b.loads() || s.loads()),
+        base(std::move(b)),
+        stride(std::move(s)) {}
 };
 
 struct Broadcast : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kBroadcast;
   Expr value;
   Broadcast(Expr v, int lanes)
-      : ExprNode(kKind, v.dtype().with_lanes(lanes)), value(std::move(v)) {}
+      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.loads()), value(std::move(v)) {}
 };
 
 // Neighbouring lanes of `value` combined by an operation that is_combiner, in any order, in as many groups of equal
@@ -286,7 +290,7 @@ struct VectorReduce : ExprNode {
   BinaryOp op;
   Expr value;
   VectorReduce(BinaryOp o, Expr v, int lanes = 1)
-      : ExprNode(kKind, v.dtype().with_lanes(lanes)), op(o), value(std::move(v)) {}
+      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.loads()), op(o), value(std::move(v)) {}
   int group() const { return value.dtype().lanes / dtype.lanes; }
 };
 

@@ -306,6 +306,19 @@ struct Rewriter {
   }
 };
 
+struct LoadRewriter {
+  FunctionRef<Expr(const Load&)> on_load;
+  Expr operator()(const Expr& e) const {
+    if (!e.loads()) {
+      return e;
+    }
+    const Expr f = descend_expr(e, *this);
+    const auto* load = f.as<Load>();
+    return load != nullptr ? on_load(*load) : f;
+  }
+  Stmt operator()(const Stmt& s) const { return s; }
+};
+
 struct Substituter {
   const VarMap& map;
   Expr operator()(const Expr& e) const {
@@ -376,16 +389,31 @@ Stmt rewrite(const Stmt& s, FunctionRef<Expr(const Expr&)> on_expr,
   return Rewriter{on_expr, on_stmt}(s);
 }
 
+Expr rewrite_loads(const Expr& e, FunctionRef<Expr(const Load&)> fn) { return LoadRewriter{fn}(e); }
+
 Expr substitute(const Expr& e, const VarMap& map) { return Substituter{map}(e); }
 Stmt substitute(const Stmt& s, const VarMap& map) { return Substituter{map}(s); }
 
-bool has_load(const Expr& e) {
-  if (e.as<Load>() != nullptr) {
+bool reads(const Expr& e, const Buffer& b) {
+  if (!e.loads()) {
+    return false;
+  }
+  if (const auto* load = e.as<Load>(); load != nullptr && load->buffer.same_as(b)) {
     return true;
   }
   bool found = false;
-  for_each_child(e, [&](const Expr& c) { found = found || has_load(c); });
+  children(e, [&](const Expr& child) { found = found || reads(child, b); });
   return found;
+}
+
+void visit_loads(const Expr& e, FunctionRef<void(const Load&)> fn) {
+  if (!e.loads()) {
+    return;
+  }
+  if (const auto* load = e.as<Load>()) {
+    fn(*load);
+  }
+  children(e, [&](const Expr& child) { visit_loads(child, fn); });
 }
 
 bool uses_var(const Expr& e, const VarNode* v) { return e.defined() && uses(e, v); }

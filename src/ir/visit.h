@@ -30,6 +30,8 @@ class Mutator {
 
 // Pre-order over expressions, including those inside statements. Undefined handles are skipped.
 void visit(const Expr& e, FunctionRef<void(const Expr&)> fn);
+// The loads of an expression, those inside the indices of others too, in the same order.
+void visit_loads(const Expr& e, FunctionRef<void(const Load&)> fn);
 void visit(const Stmt& s, FunctionRef<void(const Expr&)> on_expr);
 void visit(const Stmt& s, FunctionRef<void(const Stmt&)> on_stmt);
 // The direct children, in order; undefined ones skipped.
@@ -40,13 +42,15 @@ void for_each_child(const Expr& e, FunctionRef<void(const Expr&)> fn);
 Expr rewrite(const Expr& e, FunctionRef<Expr(const Expr&)> fn);
 Stmt rewrite(const Stmt& s, FunctionRef<Expr(const Expr&)> on_expr,
              FunctionRef<Stmt(const Stmt&)> on_stmt = nullptr);
+// The same for loads alone: what has none inside is not looked at.
+Expr rewrite_loads(const Expr& e, FunctionRef<Expr(const Load&)> fn);
 
 using VarMap = std::unordered_map<const VarNode*, Expr>;
 Expr substitute(const Expr& e, const VarMap& map);
 Stmt substitute(const Stmt& s, const VarMap& map);
 
 bool uses_var(const Expr& e, const VarNode* v);
-bool has_load(const Expr& e);
+bool reads(const Expr& e, const Buffer& b);
 bool uses_var(const Stmt& s, const VarNode* v);
 
 }  // namespace tenon::ir

@@ -240,14 +240,14 @@ class Emitter {
     ir::Stmt out = ir::no_op();
     if (s_.stage(p.tensor).place == Place::kAt) return out;  // computed right there
     const ir::Expr body = localize(ir::substitute(st.op->body, axis_values(st, sb)));
-    ir::visit(body, [&](const ir::Expr& e) {
-      const auto* l = e.as<ir::Load>();
-      if (l == nullptr || !l->buffer.same_as(buffer(p.tensor)) || !ir::is_no_op(out)) return;
+    ir::visit_loads(body, [&](const ir::Load& l) {
+      if (!l.buffer.same_as(buffer(p.tensor)) || !ir::is_no_op(out)) return;
       // An index that is itself read is not known ahead.
-      if (std::any_of(l->indices.begin(), l->indices.end(), ir::has_load)) return;
+      const auto is_read = [](const ir::Expr& i) { return i.loads(); };
+      if (std::any_of(l.indices.begin(), l.indices.end(), is_read)) return;
       std::vector<ir::Expr> indices;
-      for (const ir::Expr& i : l->indices) indices.push_back(ir::substitute(i, at));
-      out = ir::prefetch(l->buffer, indices);
+      for (const ir::Expr& i : l.indices) indices.push_back(ir::substitute(i, at));
+      out = ir::prefetch(l.buffer, indices);
     });
     return out;
   }

@@ -30,10 +30,8 @@ struct Walked {
   Report report;
 };
 
-// `bytes` is taken so that it can be dropped as soon as it is parsed: weights are large.
-Walked walk(std::string bytes, const std::string& folder, const ImportOptions& options) {
-  const proto::ModelProto model = parse_model(bytes);
-  bytes = std::string();
+Walked walk(const proto::ModelProto& model, const std::string& folder,
+            const ImportOptions& options) {
   Walked w;
   w.report.info = describe(model);
   Importer importer(model, folder, options);
@@ -49,6 +47,9 @@ Imported finish(Walked w, const std::string& file) {
   w.graph.compact();
   return {std::move(w.graph), std::move(w.report.info)};
 }
+
+// The bytes are dropped as soon as they are parsed: weights are large.
+proto::ModelProto parsed(FileBytes bytes) { return parse_model(bytes.view()); }
 
 std::string folder_of(const std::string& path) {
   return std::filesystem::path(path).parent_path().string();
@@ -86,24 +87,26 @@ ImportError::ImportError(const std::string& file, std::vector<Problem> problems)
     : UserError(summary(file, problems)), problems_(std::move(problems)) {}
 
 Imported import_file(const std::string& path, const ImportOptions& options) {
-  std::string bytes = read_file(path);
-  return with_place(path,
-                    [&] { return finish(walk(std::move(bytes), folder_of(path), options), path); });
+  FileBytes bytes = read_file(path);
+  return with_place(
+      path, [&] { return finish(walk(parsed(std::move(bytes)), folder_of(path), options), path); });
 }
 
 Imported import_bytes(const std::string& bytes, const std::string& folder,
                       const ImportOptions& options) {
-  return with_place("model", [&] { return finish(walk(bytes, folder, options), "model"); });
+  return with_place("model",
+                    [&] { return finish(walk(parse_model(bytes), folder, options), "model"); });
 }
 
 Report check_file(const std::string& path, const ImportOptions& options) {
-  std::string bytes = read_file(path);
-  return with_place(path, [&] { return walk(std::move(bytes), folder_of(path), options).report; });
+  FileBytes bytes = read_file(path);
+  return with_place(
+      path, [&] { return walk(parsed(std::move(bytes)), folder_of(path), options).report; });
 }
 
 ir::Array read_tensor_file(const std::string& path) {
-  const std::string bytes = read_file(path);
-  return with_place(path, [&] { return *to_data(parse_tensor(bytes), nullptr); });
+  const FileBytes bytes = read_file(path);
+  return with_place(path, [&] { return *to_data(parse_tensor(bytes.view()), nullptr); });
 }
 
 }  // namespace tenon::onnx

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <span>
 
 #include "onnx/limits.h"
@@ -152,7 +154,7 @@ class Estimate {
 };
 
 template <class Message>
-Message parse(const std::string& bytes, Kind kind, std::string_view what) {
+Message parse(std::string_view bytes, Kind kind, std::string_view what) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
   if (static_cast<int64_t>(bytes.size()) > kMaxFileBytes) {
     throw UserError("more than 2 GiB: keep the weights in external data files");
@@ -172,7 +174,19 @@ Message parse(const std::string& bytes, Kind kind, std::string_view what) {
 
 }  // namespace
 
-std::string read_file(const std::string& path) {
+FileBytes::FileBytes(size_t size) : size_(size) {
+  if (size == 0) return;
+  void* p = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  madvise(p, size, MADV_HUGEPAGE);  // a wish
+  data_ = static_cast<char*>(p);
+}
+
+FileBytes::~FileBytes() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+
+FileBytes read_file(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) throw UserError(path, 0, 0, "no such file");
   if (!std::filesystem::is_regular_file(path, error)) throw UserError(path, 0, 0, "not a file");
@@ -181,24 +195,24 @@ std::string read_file(const std::string& path) {
   if (size > static_cast<uintmax_t>(kMaxFileBytes)) {
     throw UserError(path, 0, 0, "more than 2 GiB", "keep the weights in external data files");
   }
-  std::string bytes(static_cast<size_t>(size), '\0');
+  FileBytes bytes(static_cast<size_t>(size));
   std::ifstream in(path, std::ios::binary);
   in.read(bytes.data(), static_cast<std::streamsize>(size));
   if (!in) throw UserError(path, 0, 0, "cannot be read");
   return bytes;
 }
 
-proto::ModelProto parse_model(const std::string& bytes) {
+proto::ModelProto parse_model(std::string_view bytes) {
   proto::ModelProto m = parse<proto::ModelProto>(bytes, Kind::kModel, "an ONNX model");
   if (!m.has_graph()) throw UserError("not an ONNX model: it has no graph");
   return m;
 }
 
-proto::AttributeProto parse_attribute(const std::string& bytes) {
+proto::AttributeProto parse_attribute(std::string_view bytes) {
   return parse<proto::AttributeProto>(bytes, Kind::kAttribute, "an ONNX attribute");
 }
 
-proto::TensorProto parse_tensor(const std::string& bytes) {
+proto::TensorProto parse_tensor(std::string_view bytes) {
   return parse<proto::TensorProto>(bytes, Kind::kTensor, "an ONNX tensor");
 }
 

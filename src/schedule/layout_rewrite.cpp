@@ -153,10 +153,9 @@ Result<void> check_windows(const State& s, StageRef stage, const LayoutStep& ste
     bool fits = true;
     const te::ComputeOp& reader = *s.stage(r).op;
     const arith::Ranges ranges = reader.ranges();
-    ir::visit(reader.body, [&](const ir::Expr& e) {
-      const auto* l = e.as<ir::Load>();
-      if (l == nullptr || !l->buffer.same_as(s[stage].buffer)) return;
-      fits = fits && new_indices(one, step, l->indices, reader, ranges).has_value();
+    ir::visit_loads(reader.body, [&](const ir::Load& l) {
+      if (!l.buffer.same_as(s[stage].buffer)) return;
+      fits = fits && new_indices(one, step, l.indices, reader, ranges).has_value();
     });
     if (!fits) return Illegal{.code = IllegalCode::kNotSliding, .stage = stage.id, .other = r};
   }

@@ -153,7 +153,7 @@ class ProgramChecker {
   // Loops around a reader that index the tile must have constant values, and none between the two is parallel.
   Result<void> check_reader(const Stage& st, const Stage& reader) const {
     const std::vector<ir::Expr> indices = tile_indices(st, reader);
-    if (std::any_of(indices.begin(), indices.end(), ir::has_load)) {
+    if (std::any_of(indices.begin(), indices.end(), [](const ir::Expr& i) { return i.loads(); })) {
       return Illegal{.code = IllegalCode::kRegisterGather, .stage = st.id, .other = reader.id};
     }
     const auto rank = static_cast<std::ptrdiff_t>(st.op->axes.size());
@@ -206,11 +206,10 @@ class ProgramChecker {
   std::vector<ir::Expr> tile_indices(const Stage& st, const Stage& reader) const {
     const ir::VarMap axes = axis_values(reader, bounds(reader.id));
     std::vector<ir::Expr> out;
-    ir::visit(reader.op->body, [&](const ir::Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr || !load->buffer.same_as(st.buffer)) return;
-      for (size_t d = 0; d < load->indices.size(); ++d) {
-        const ir::Expr at = ir::substitute(load->indices[d], axes) - bounds(st.id).axes[d].min;
+    ir::visit_loads(reader.op->body, [&](const ir::Load& load) {
+      if (!load.buffer.same_as(st.buffer)) return;
+      for (size_t d = 0; d < load.indices.size(); ++d) {
+        const ir::Expr at = ir::substitute(load.indices[d], axes) - bounds(st.id).axes[d].min;
         out.push_back(arith::simplify(at, b_.ranges));
       }
     });
@@ -245,14 +244,12 @@ class ProgramChecker {
   int64_t operand_registers(const Stage& st) const {
     if (!st.op->is_reduction()) return 0;
     int64_t held = -1;
-    ir::visit(st.op->body, [&](const ir::Expr& e) {
-      const auto* load = e.as<ir::Load>();
-      if (load == nullptr) return;
+    ir::visit_loads(st.op->body, [&](const ir::Load& load) {
       int64_t copies = 1;
       bool vector = false;
       for (const LoopId l : st.leaves) {
         const ir::VarNode* v = bounds(st.id).vars[static_cast<size_t>(l)].node();
-        if (!reads_along(*load, st, v)) continue;
+        if (!reads_along(load, st, v)) continue;
         // Copies along a reduction come one after the other.
         const bool spatial = st.loop(l).kind == LoopKind::kSpatial;
         if (spatial && mark(st.id, l) == Mark::kUnroll) copies *= extent(st.id, l);

@@ -67,10 +67,8 @@ class RegionBuilder {
       values_ = values_of(reader);
       take_axes(reader);
       Result<void> result;
-      ir::visit(reader.op->body, [&](const ir::Expr& e) {
-        const auto* l = e.as<ir::Load>();
-        if (l == nullptr || !l->buffer.same_as(st_.buffer) || !result) return;
-        result = add_read(*l, reader);
+      ir::visit_loads(reader.op->body, [&](const ir::Load& l) {
+        if (l.buffer.same_as(st_.buffer) && result) result = add_read(l, reader);
       });
       if (!result) return result.illegal();
     }
@@ -202,11 +200,11 @@ class RegionBuilder {
     fixed.constant = form.constant;
     int64_t width = 0;
     for (const auto& [atom, k] : form.terms) {
-      if (is_outer_only(atom, inner_) && !ir::has_load(atom)) {
+      if (is_outer_only(atom, inner_) && !atom.loads()) {
         fixed.terms.emplace_back(atom, k);
         continue;
       }
-      if (ir::has_load(atom)) return AxisBounds{ir::Expr(0), whole};  // data-dependent: all of it
+      if (atom.loads()) return AxisBounds{ir::Expr(0), whole};  // data-dependent: all of it
       if (atom.as<ir::VarNode>() == nullptr && mixes(atom)) return inexact();
       const arith::Interval r = arith::interval_of(atom, b_.ranges);
       if (!r.bounded()) return inexact();

@@ -9,10 +9,8 @@ namespace tenon::schedule {
 void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer,
                    FunctionRef<ir::Expr(const ir::Load& read)> fn) {
   const te::OpRef op = s.stage(stage).op;
-  const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
-    const auto* l = e.as<ir::Load>();
-    return l != nullptr && l->buffer.same_as(buffer) ? fn(*l) : e;
-  });
+  const ir::Expr body = ir::rewrite_loads(
+      op->body, [&](const ir::Load& l) { return l.buffer.same_as(buffer) ? fn(l) : ir::Expr(&l); });
   if (body.same_as(op->body)) return;
   auto changed = std::make_shared<te::ComputeOp>(*op);
   changed->body = body;

@@ -40,22 +40,12 @@ StageId State::owner(const ir::Buffer& b) const {
   return -1;
 }
 
-namespace {
-
-bool reads(const ir::Expr& e, const ir::Buffer& b) {
-  if (const auto* l = e.as<ir::Load>(); l != nullptr && l->buffer.same_as(b)) return true;
-  bool found = false;
-  ir::for_each_child(e, [&](const ir::Expr& c) { found = found || reads(c, b); });
-  return found;
-}
-
-}  // namespace
-
 std::vector<StageId> State::readers_of(const ir::Buffer& b) const {
   std::vector<StageId> out;
   for (const StageId id : order_) {
     const Stage& r = stage(id);
-    if (r.op != nullptr && r.place != Place::kInlined && reads(r.op->body, b)) out.push_back(id);
+    if (r.op != nullptr && r.place != Place::kInlined && ir::reads(r.op->body, b))
+      out.push_back(id);
   }
   return out;
 }

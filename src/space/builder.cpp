@@ -2,6 +2,7 @@
 #include "space/builder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenon::space {
 namespace {
@@ -22,9 +23,40 @@ std::vector<LoopRef> ids(const std::vector<Loop>& loops) {
 Builder::Builder(schedule::State initial, Decider& decider, bool quickly)
     : state_(std::move(initial)), decider_(decider), quickly_(quickly) {}
 
+Builder::Builder(PrefixTree& tree, Decider& decider)
+    : tree_(&tree), known_(tree.root()), decider_(decider), quickly_(true) {}
+
 void Builder::start_from(const schedule::State& state, const schedule::Trace& trace) {
+  known_ = nullptr;
   state_ = state;
   trace_ = trace;
+}
+
+schedule::State& Builder::own_state() {
+  if (known_ != nullptr) state_ = known_->state();
+  known_ = nullptr;
+  return *state_;
+}
+
+Result<void> Builder::check(const schedule::Step& step) const {
+  return quickly_ ? schedule::check_quickly(step, state()) : schedule::check(step, state());
+}
+
+// Another program took it from here: it is legal.
+bool Builder::is_known(const schedule::Step& step) {
+  next_ = known_ != nullptr ? PrefixTree::after(known_, step) : nullptr;
+  return next_ != nullptr;
+}
+
+void Builder::take(schedule::Step step) {
+  if (next_ != nullptr) {
+    known_ = std::exchange(next_, nullptr);
+  } else {
+    const PrefixTree::Node* parent = known_;
+    schedule::apply(step, own_state());
+    if (parent != nullptr) known_ = tree_->add(parent, step, *state_);
+  }
+  trace_.push_back(std::move(step));
 }
 
 // ---- decisions ---------------------------------------------------------------------------------
@@ -51,29 +83,23 @@ void Builder::refuse(Illegal why) {
 
 bool Builder::try_add(schedule::Step step) {
   if (refused_) return false;
-  const auto ok = quickly_ ? schedule::check_quickly(step, state_) : schedule::check(step, state_);
-  if (!ok) return false;
-  schedule::apply(step, state_);
-  trace_.push_back(std::move(step));
+  if (!is_known(step) && !check(step)) return false;
+  take(std::move(step));
   return true;
 }
 
 bool Builder::add(schedule::Step step) {
   if (refused_) return false;
-  const auto ok = quickly_ ? schedule::check_quickly(step, state_) : schedule::check(step, state_);
-  if (!ok) {
+  if (const auto ok = is_known(step) ? Result<void>() : check(step); !ok) {
     refused_ = ok.illegal();
     return false;
   }
-  schedule::apply(step, state_);
-  trace_.push_back(std::move(step));
+  take(std::move(step));
   return true;
 }
 
 void Builder::add_checked(schedule::Step step) {
-  if (refused_) return;
-  schedule::apply(step, state_);
-  trace_.push_back(std::move(step));
+  if (!refused_) take(std::move(step));
 }
 
 void Builder::note(const std::vector<Value>& values, size_t before) {
@@ -86,6 +112,7 @@ void Builder::note(const std::vector<Value>& values, size_t before) {
 }
 
 void Builder::back_to(const Mark& m) {
+  known_ = nullptr;
   state_ = m.state;
   trace_.erase(trace_.begin() + static_cast<std::ptrdiff_t>(m.steps), trace_.end());
   std::erase_if(places_, [&](const Place& p) { return p.step >= m.steps; });
@@ -97,7 +124,7 @@ std::vector<Loop> Builder::split(Loop loop, std::vector<Value> factors) {
   std::vector<Loop> out(factors.size() + 1, Loop{loop.stage, {}});
   note(factors);
   if (!add(schedule::Split{loop.stage, loop.id, plain(factors), false})) return out;
-  const auto after = static_cast<int32_t>(state_[loop.stage].loops.size());
+  const auto after = static_cast<int32_t>(state()[loop.stage].loops.size());
   for (size_t i = 0; i < out.size(); ++i) {
     out[i].id = {after - static_cast<int32_t>(out.size() - i)};
   }
@@ -108,7 +135,7 @@ std::array<Loop, 2> Builder::parts(Loop loop, Value number) {
   std::array<Loop, 2> out{Loop{loop.stage, {}}, Loop{loop.stage, {}}};
   note({number});
   if (!add(schedule::Split{loop.stage, loop.id, {number.value}, true})) return out;
-  const auto after = static_cast<int32_t>(state_[loop.stage].loops.size());
+  const auto after = static_cast<int32_t>(state()[loop.stage].loops.size());
   out[0].id = {after - 2};
   out[1].id = {after - 1};
   return out;
@@ -119,7 +146,7 @@ Loop Builder::fuse(const std::vector<Loop>& loops) {
   if (loops.size() == 1) return loops[0];
   const StageRef stage = loops[0].stage;
   if (!add(schedule::Fuse{stage, ids(loops)})) return {stage, {}};
-  return {stage, {static_cast<int32_t>(state_[stage].loops.size()) - 1}};
+  return {stage, {static_cast<int32_t>(state()[stage].loops.size()) - 1}};
 }
 
 void Builder::reorder(const std::vector<Loop>& loops) {
@@ -216,14 +243,14 @@ void Builder::store(StageRef tensor, const layout::Layout& l) {
 // ---- what there is by now ----------------------------------------------------------------------
 
 StageRef Builder::stage(std::string_view name) const {
-  const schedule::StageId id = state_.find(name);
+  const schedule::StageId id = state().find(name);
   TENON_CHECK(id >= 0) << "no stage " << std::string(name);
   return {id};
 }
 
 const te::ComputeOp& Builder::now(StageRef stage) const {
-  TENON_CHECK(state_.has(stage) && !state_[stage].is_input()) << "stage " << stage.id;
-  return *state_[stage].op;
+  TENON_CHECK(state().has(stage) && !state()[stage].is_input()) << "stage " << stage.id;
+  return *state()[stage].op;
 }
 
 Loop Builder::axis(StageRef stage, size_t position) const {
@@ -232,14 +259,14 @@ Loop Builder::axis(StageRef stage, size_t position) const {
 
 std::vector<Loop> Builder::leaves(StageRef stage) const {
   std::vector<Loop> out;
-  if (!state_.has(stage)) return out;
-  for (const schedule::LoopId l : state_[stage].leaves) out.push_back({stage, {l}});
+  if (!state().has(stage)) return out;
+  for (const schedule::LoopId l : state()[stage].leaves) out.push_back({stage, {l}});
   return out;
 }
 
 int64_t Builder::extent(Loop loop) const {
-  if (!state_.has(loop.stage) || !state_[loop.stage].has_loop(loop.id.id)) return 1;
-  return state_[loop.stage].loop(loop.id.id).extent;
+  if (!state().has(loop.stage) || !state()[loop.stage].has_loop(loop.id.id)) return 1;
+  return state()[loop.stage].loop(loop.id.id).extent;
 }
 
 }  // namespace tenon::space

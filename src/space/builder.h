@@ -21,6 +21,7 @@
 #include "schedule/bounds.h"
 #include "schedule/trace.h"
 #include "space/decider.h"
+#include "space/prefix_tree.h"
 
 namespace tenon::space {
 
@@ -53,6 +54,8 @@ class Builder {
  public:
   // `quickly`: compute_at is checked without bounds, which whoever takes the program infers once at the end.
   Builder(schedule::State initial, Decider& decider, bool quickly = false);
+  // The same, quickly, from the root of a tree of what other programs began with.
+  Builder(PrefixTree& tree, Decider& decider);
   // Goes on from a state that is known: `trace` leads to it.
   void start_from(const schedule::State& state, const schedule::Trace& trace);
 
@@ -111,9 +114,9 @@ class Builder {
   void add_checked(schedule::Step step);
 
   // ---- what there is by now ----
-  const schedule::State& state() const { return state_; }
-  const te::ComputeDag& dag() const { return state_.dag(); }
-  const target::Target& target() const { return state_.target(); }
+  const schedule::State& state() const { return known_ != nullptr ? known_->state() : *state_; }
+  const te::ComputeDag& dag() const { return state().dag(); }
+  const target::Target& target() const { return state().target(); }
   StageRef stage(std::string_view name) const;  // there is one
   const te::ComputeOp& now(
       StageRef stage) const;  // computed: over storage dimensions, inlined stages inside
@@ -132,7 +135,7 @@ class Builder {
     schedule::State state;
     size_t steps;
   };
-  Mark mark() const { return {state_, trace_.size()}; }
+  Mark mark() const { return {state(), trace_.size()}; }
   void back_to(const Mark& m);
   void set_bounds(schedule::Bounds b) { bounds_ = std::move(b); }
   // Where layouts of edges are decisions: what was decided. The program has to keep them.
@@ -141,7 +144,7 @@ class Builder {
   const std::optional<Edges>& edges() const { return edges_; }
 
   schedule::Trace take_trace() { return std::move(trace_); }
-  schedule::State take_state() { return std::move(state_); }
+  schedule::State take_state() { return std::move(own_state()); }
   Choices take_choices() { return std::move(choices_); }
   std::optional<schedule::Bounds> take_bounds() { return std::move(bounds_); }
 
@@ -155,9 +158,18 @@ class Builder {
   }
   // Remembers where choices stand in the step that comes next; `before`: numbers of the step in front of them.
   void note(const std::vector<Value>& values, size_t before = 0);
-  StageRef newest() const { return {static_cast<int32_t>(state_.size()) - 1}; }
+  StageRef newest() const { return {static_cast<int32_t>(state().size()) - 1}; }
+  // From here on the state is the program's own.
+  schedule::State& own_state();
+  bool is_known(const schedule::Step& step);
+  // Does a step, and remembers what came of it while the program keeps to the tree.
+  void take(schedule::Step step);
+  Result<void> check(const schedule::Step& step) const;
 
-  schedule::State state_;
+  std::optional<schedule::State> state_;  // where `known_` is null
+  PrefixTree* tree_ = nullptr;
+  const PrefixTree::Node* known_ = nullptr;  // while the program began like another
+  const PrefixTree::Node* next_ = nullptr;   // after the step that is being added
   Decider& decider_;
   bool quickly_;
   schedule::Trace trace_;

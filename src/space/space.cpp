@@ -7,7 +7,10 @@
 namespace tenon::space {
 
 Space::Space(task::Task t, std::unique_ptr<Skeleton> skeleton)
-    : task_(std::move(t)), initial_(task_.dag, task_.target), skeleton_(std::move(skeleton)) {}
+    : task_(std::move(t)),
+      initial_(task_.dag, task_.target),
+      skeleton_(std::move(skeleton)),
+      tree_(std::make_unique<PrefixTree>(initial_)) {}
 
 std::optional<Hole> Space::next(const Partial& p) const {
   Prefix prefix(p.made);
@@ -42,7 +45,7 @@ Result<schedule::Bounds> Space::serves(const Builder& b) const {
 }
 
 Result<Program> Space::write(Decider& decider) const {
-  Builder b(initial_, decider, true);
+  Builder b(*tree_, decider);
   skeleton_->write(b);
   if (b.refused()) return *b.why();
   auto bounds = b.take_bounds();

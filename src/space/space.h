@@ -78,6 +78,7 @@ class Space {
   task::Task task_;
   schedule::State initial_;
   std::unique_ptr<Skeleton> skeleton_;
+  std::unique_ptr<PrefixTree> tree_;
 };
 
 }  // namespace tenon::space

@@ -8,26 +8,14 @@
 
 namespace tenon::templates {
 
-namespace {
-
-bool reads(const te::ComputeOp& op, const te::Tensor& t) {
-  bool found = false;
-  ir::visit(op.body, [&](const ir::Expr& e) {
-    const auto* l = e.as<ir::Load>();
-    found = found || (l != nullptr && l->buffer.same_as(t));
-  });
-  return found;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
   bool ok = op.output.shape() == t.shape();
-  ir::visit(op.body, [&](const ir::Expr& e) {
-    const auto* l = e.as<ir::Load>();
-    if (l == nullptr || !l->buffer.same_as(t)) return;
-    for (size_t d = 0; d < l->indices.size() && ok; ++d) {
-      ok = l->indices[d].same_as(op.axes[d].var) || op.axes[d].extent == 1;
+  ir::visit_loads(op.body, [&](const ir::Load& l) {
+    if (!l.buffer.same_as(t)) return;
+    for (size_t d = 0; d < l.indices.size() && ok; ++d) {
+      ok = l.indices[d].same_as(op.axes[d].var) || op.axes[d].extent == 1;
     }
   });
   return ok;
@@ -51,7 +39,7 @@ std::optional<Chain> find_chain(const te::ComputeDag& dag, std::span<const te::O
     if (op.get() == c.anchor || is_apart(op)) continue;
     bool behind = false;
     for (const te::ComputeOp* a : after) {
-      if (!reads(*op, a->output)) continue;
+      if (!ir::reads(op->body, a->output)) continue;
       behind = true;
       if (!reads_in_place(*op, a->output)) return std::nullopt;
     }
@@ -192,6 +180,13 @@ RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, i
     }
   }
   return best;
+}
+
+space::Domain parts_in_registers(int64_t extent, int64_t vectors, int64_t rule,
+                                 const target::Cpu& t) {
+  constexpr int64_t kOperands = 2;
+  const int64_t most = std::max<int64_t>(1, (t.vector_registers - kOperands) / vectors);
+  return space::Domain::range(std::min(rule, arith::ceil_div(extent, most)), extent);
 }
 
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu& t) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "space/domain.h"
 #include "target/target.h"
 #include "te/access.h"
 #include "te/dag.h"
@@ -67,6 +68,11 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu&
                          int64_t limit = 0);
 // kb need not divide kvecs: the last tile is computed whole. y is 1.
 RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit = 0);
+
+// Numbers of near-equal parts of a loop such that a part fits the registers, of which each iteration
+// needs `vectors` and the operands two. The rule's number always belongs to them.
+space::Domain parts_in_registers(int64_t extent, int64_t vectors, int64_t rule,
+                                 const target::Cpu& t);
 
 // Lanes for `channels`: the full vector unless a half one wastes less.
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu& t);

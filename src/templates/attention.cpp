@@ -121,7 +121,8 @@ class Writer {
     const int64_t vectors = arith::ceil_div(columns, v_), d_vectors = arith::ceil_div(width, dv_);
     const RegisterTile result = choose_tile(d_vectors, rows, 1, t_);
     nd_ = ask_vectors(out_, "nd", result.kb, d_vectors);
-    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::range(1, rows), result.xn);
+    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", parts_in_registers(rows, nd_, result.xn, t_),
+                 result.xn);
     const int64_t rows_at_once = arith::ceil_div(rows, in_.value);
     const RegisterTile scores = choose_round_tile(vectors, rows_at_once, t_);
     const int64_t fits = (t_.vector_registers - 1) / (rows_at_once + 1);

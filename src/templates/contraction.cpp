@@ -119,8 +119,9 @@ class Writer {
     const int64_t columns = g_.column == kNone ? 1 : op_.axes[g_.column].extent;
     const int64_t most = std::max<int64_t>(1, (t_.vector_registers - columns - 1) / columns);
     const int64_t rows = op_.axes[g_.row].extent;
-    return b_.ask({HoleKind::kParts, out_.id, 0}, "rn", Domain::range(1, rows),
-                  arith::ceil_div(rows, std::min(rows, most)));
+    const int64_t rule = arith::ceil_div(rows, std::min(rows, most));
+    return b_.ask({HoleKind::kParts, out_.id, 0}, "rn", parts_in_registers(rows, columns, rule, t_),
+                  rule);
   }
 
   void tile_output() {

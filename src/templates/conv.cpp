@@ -156,8 +156,12 @@ class Writer {
       at.outer[d] = outer;
       at.inner.insert(at.inner.begin(), inner);
     };
-    const auto ask = [&](int32_t axis, const char* name, int64_t most, int64_t rule) {
-      return b_.ask({HoleKind::kParts, out_.id, axis}, name, Domain::range(1, most), rule);
+    int64_t vectors = kb_;
+    const auto ask = [&](int32_t axis, const char* name, int64_t extent, int64_t rule) {
+      const Value n = b_.ask({HoleKind::kParts, out_.id, axis}, name,
+                             parts_in_registers(extent, vectors, rule, b_.target().cpu()), rule);
+      vectors *= arith::ceil_div(extent, n.value);
+      return n;
     };
     split(positions_ - 1, ask(0, "xn", f_.x, xn_by_rule));
     if (positions_ > 1)

@@ -104,8 +104,10 @@ class Writer {
     const size_t rank = op_.axes.size();  // of the storage: one more, the lanes
     const Loop lanes = b_.axis(out_, rank);
     const auto [ko, vectors] = b_.split<2>(b_.axis(out_, 1), {kb_});
-    const Value xn = b_.ask({HoleKind::kParts, out_.id, 0}, "xn",
-                            Domain::range(1, op_.axes.back().extent), by_rule_.xn);
+    const Value xn =
+        b_.ask({HoleKind::kParts, out_.id, 0}, "xn",
+               parts_in_registers(op_.axes.back().extent, kb_, by_rule_.xn, b_.target().cpu()),
+               by_rule_.xn);
     const auto [tiles, columns] = b_.parts(b_.axis(out_, rank - 1), xn);
     std::vector<Loop> outer{b_.axis(out_, 0), ko};
     for (size_t d = 2; d + 1 < rank; ++d) outer.push_back(b_.axis(out_, d));

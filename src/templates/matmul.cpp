@@ -91,7 +91,8 @@ class Writer {
     if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
     const int64_t most = std::max(r.kb, std::min<int64_t>(kvecs, kMostVectors));
     nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::range(1, most), r.kb);
-    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::range(1, rows), r.xn);
+    in_ =
+        b_.ask({HoleKind::kParts, out_.id, 0}, "in", parts_in_registers(rows, nb_, r.xn, t_), r.xn);
     jv_ = nb_ * v_;
     jn_ = arith::ceil_div(kvecs, nb_.value);
     at_ = ask_at();

@@ -196,8 +196,8 @@ class Writer {
     rows_ = ask_rows();
     const auto [blocks, rows] = b_.split<2>(b_.axis(out_, 2), {rows_});
     const int64_t width = p_.middle->output.shape()[3];
-    const Value xn =
-        b_.ask({HoleKind::kParts, out_.id, 0}, "xn", Domain::range(1, width), by_rule_.xn);
+    const Value xn = b_.ask({HoleKind::kParts, out_.id, 0}, "xn",
+                            parts_in_registers(width, kb_, by_rule_.xn, t_), by_rule_.xn);
     const auto [tiles, columns] = b_.parts(b_.axis(out_, 3), xn);
     b_.reorder({n, blocks, ko, rows, tiles, columns, vectors, lanes});
     b_.unroll(columns);

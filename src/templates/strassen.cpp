@@ -104,15 +104,17 @@ class Writer {
 
   // Register tiles of as many rows each, or any number of near-equal ones.
   void ask_rows() {
+    const space::Domain fits = parts_in_registers(rows_, nb_, tiles_by_rule_, t_);
     std::vector<int64_t> uneven;
-    for (int64_t n = 1; n <= rows_; ++n) {
-      if (rows_ % n != 0) uneven.push_back(n);
+    for (size_t i = 0; i < fits.size(); ++i) {
+      if (rows_ % fits.at(i) != 0) uneven.push_back(fits.at(i));
     }
     const bool even =
         b_.ask({HoleKind::kSwitch, out_.id, 1}, "even", Domain::range(uneven.empty() ? 1 : 0, 1),
                rows_ % tiles_by_rule_ == 0 ? 1 : 0) == 1;
     if (even) {
-      tile_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "tile", Domain::divisors(rows_, rows_),
+      tile_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "tile",
+                     Domain::divisors(rows_, arith::ceil_div(rows_, fits.at(0))),
                      rows_ / tiles_by_rule_);
     } else {
       in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", Domain::of(std::move(uneven)),

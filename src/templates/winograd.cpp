@@ -181,7 +181,8 @@ class Writer {
     const auto [ko, vectors] = b_.split<2>(b_.axis(products_, c_.dims + 1), {kb_});
     const int64_t all = b_.extent(b_.axis(products_, tiles));
     const Value xn =
-        b_.ask({HoleKind::kParts, products_.id, 0}, "xn", Domain::range(1, all), by_rule_.xn);
+        b_.ask({HoleKind::kParts, products_.id, 0}, "xn",
+               parts_in_registers(all, kb_, by_rule_.xn, b_.target().cpu()), by_rule_.xn);
     const auto [parts, columns] = b_.parts(b_.axis(products_, tiles), xn);
     std::vector<Loop> outer;
     for (size_t d = 0; d < tiles; ++d)

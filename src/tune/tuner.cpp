@@ -43,6 +43,8 @@ double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNev
 
 // Candidates to look at in a round: thinking is to take no longer than a share of measuring.
 constexpr size_t kLeastPopulation = 128, kFirstPopulation = 512;
+// One core that also builds programs looks at fewer.
+constexpr size_t kFirstPerThread = 256;
 constexpr double kThinkingShare = 0.5;
 
 struct Entry {
@@ -137,6 +139,8 @@ struct TaskTuner::Impl {
       e.strategy =
           search::make_strategy(options.strategy, *e.space, &model->model(), options.search);
     }
+    e.population =
+        std::min(kFirstPopulation, kFirstPerThread * static_cast<size_t>(options.search.threads));
     e.given = std::move(task);
     if (db != nullptr) {
       const task::Task& t = e.given.task;

@@ -216,7 +216,7 @@ bool tests_values(const te::ComputeOp& op) {
         (call != nullptr &&
          (call->fn == ir::Intrinsic::kFloor || call->fn == ir::Intrinsic::kCeil ||
           call->fn == ir::Intrinsic::kRound));
-    found = found || (sharp && ir::has_load(e));
+    found = found || (sharp && e.loads());
   });
   return found;
 }

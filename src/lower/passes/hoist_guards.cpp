@@ -15,7 +15,7 @@ ir::Stmt out_of_loop(const ir::Stmt& s, const ir::For& loop) {
   ir::Expr stay = ir::make_bool(true);
   ir::Expr leave = ir::make_bool(true);
   for (const ir::Expr& c : conjuncts(guard->condition)) {
-    const bool movable = !ir::uses_var(c, loop.var.node()) && !ir::has_load(c);
+    const bool movable = !ir::uses_var(c, loop.var.node()) && !c.loads();
     (movable ? leave : stay) = ir::logical_and(movable ? leave : stay, c);
   }
   if (ir::is_const_true(leave)) return s;
@@ -33,7 +33,7 @@ ir::Stmt hoist(const ir::Stmt& s) {
   }
   if (const auto* a = s.as<ir::Allocate>()) {
     const auto* guard = a->body.as<ir::If>();
-    if (guard == nullptr || guard->else_case.defined() || ir::has_load(guard->condition)) return s;
+    if (guard == nullptr || guard->else_case.defined() || guard->condition.loads()) return s;
     return ir::make_if(guard->condition, ir::allocate(a->buffer, guard->then_case));
   }
   return s;

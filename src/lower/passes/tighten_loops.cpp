@@ -71,7 +71,7 @@ class Tightener : public ir::Mutator {
     const bool constant = rest->terms.empty();
     if (loop.loop_kind != ir::ForKind::kSerial && !constant) return false;
     const ir::Expr r = arith::to_expr(*rest);
-    if (ir::has_load(r)) return false;
+    if (r.loads()) return false;
     if (k > 0) {  // v >= -rest / k, rounded up
       if (loop.loop_kind == ir::ForKind::kParallel) return false;
       const ir::Expr bound = k == 1 ? ir::Expr(0) - r : ir::Expr(0) - ir::floor_div(r, k);

@@ -207,7 +207,7 @@ std::optional<Product> find_product(const State& s, const te::ComputeOp& op) {
   take_rows(op, p);
   const ir::VarNode* column = op.axes[p.column].var.node();
   for (const Expr& i : p.x->indices) {
-    if (ir::has_load(i) || ir::uses_var(i, column)) return std::nullopt;
+    if (i.loads() || ir::uses_var(i, column)) return std::nullopt;
   }
   return p.rows > 1 && op.axes[p.column].extent > 1 ? std::optional(p) : std::nullopt;
 }

@@ -20,10 +20,7 @@ int64_t count_terms(const ir::Expr& e) {
 
 int64_t count_reads(const ir::Expr& e, const ir::Buffer& b) {
   int64_t n = 0;
-  ir::visit(e, [&](const ir::Expr& x) {
-    const auto* l = x.as<ir::Load>();
-    n += l != nullptr && l->buffer.same_as(b) ? 1 : 0;
-  });
+  ir::visit_loads(e, [&](const ir::Load& l) { n += l.buffer.same_as(b) ? 1 : 0; });
   return n;
 }
 

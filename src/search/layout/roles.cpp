@@ -29,15 +29,6 @@ bool uses(const Access& a, const te::Axis& axis) {
                      [&](const ir::Expr& i) { return ir::uses_var(i, axis.var.node()); });
 }
 
-bool reads(const ir::Expr& e, const Access& a) {
-  bool found = false;
-  ir::visit(e, [&](const ir::Expr& x) {
-    const auto* l = x.as<ir::Load>();
-    found = found || (l != nullptr && l->buffer.same_as(a.tensor));
-  });
-  return found;
-}
-
 // The axis that an index is, axes of one element aside.
 size_t plain_axis(const ir::Expr& index, const ComputeOp& op) {
   const arith::Linear l = arith::to_linear(index);
@@ -93,8 +84,10 @@ std::optional<Product> find_product(const ComputeDag& dag, const te::OpRef& op) 
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return std::nullopt;
   auto all = te::accesses(*op);
   if (all.size() != 2 || all[0].tensor.same_as(all[1].tensor)) return std::nullopt;
-  if (reads(product->a, all[0]) == reads(product->a, all[1]) ||
-      reads(product->b, all[0]) == reads(product->b, all[1])) {
+  const auto reads_alike = [&](const ir::Expr& e) {
+    return ir::reads(e, all[0].tensor) == ir::reads(e, all[1].tensor);
+  };
+  if (reads_alike(product->a) || reads_alike(product->b)) {
     return std::nullopt;
   }
   Product p{op.get(), all[0], all[1], false};
