@@ -200,6 +200,8 @@ void fields(F& f, RunEnded& e) {
   f("failed", e.failed);
   f("spent_s", e.spent_s);
   f("seconds", e.seconds);
+  f("spent_on", e.spent_on);
+  f("gained_by", e.gained_by);
 }
 template <class F>
 void fields(F&, Unknown&) {}

@@ -149,6 +149,9 @@ struct RunEnded {
   int64_t measured = 0, failed = 0;
   double spent_s = 0;
   std::map<std::string, double> seconds = {};  // by part
+  // By kind of decision (loops, layouts, pairs): what it took, and what its steps gained of the
+  // networks' time.
+  std::map<std::string, double> spent_on = {}, gained_by = {};
 };
 // Of another version.
 struct Unknown {

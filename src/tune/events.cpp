@@ -119,7 +119,12 @@ events::NetworkCompared network_compared(const ModelSummary& m) {
 }
 
 events::RunEnded run_ended(const Summary& s) {
-  return {s.reason, s.measured, s.failed, s.spent_s, s.seconds};
+  events::RunEnded e{s.reason, s.measured, s.failed, s.spent_s, s.seconds};
+  for (const Budget::Kind& k : s.kinds) {
+    e.spent_on[k.name] += k.spent_s;
+    e.gained_by[k.name] += k.gained_s;
+  }
+  return e;
 }
 
 }  // namespace tenon::tune

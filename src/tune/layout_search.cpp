@@ -11,6 +11,7 @@
 #include "files/file.h"
 #include "search/layout/layout_skeleton.h"
 #include "support/check.h"
+#include "tune/layout_screen.h"
 #include "tune/task_times.h"
 
 namespace tenon::tune {
@@ -25,9 +26,10 @@ constexpr int kFirstLayouts = 6;
 struct Operator {
   TaskToTune given;
   double weight = 0;  // calls, of all models
-  search::LayoutSpace layouts;
-  std::unique_ptr<space::Space> space;  // of these
-  std::unique_ptr<search::Strategy> strategy;
+  search::LayoutSpace layouts = {};
+  std::unique_ptr<space::Space> space = {};  // of these
+  std::unique_ptr<search::Strategy> strategy = {};
+  std::unique_ptr<LayoutScreen> screen = {};
   int tried = 0;
   int since_better = 0;
   double default_s = kNever, best_s = kNever;
@@ -45,6 +47,8 @@ struct Operator {
 
 struct LayoutSearch::Impl {
   LayoutOptions options;
+  std::shared_ptr<RunModel> shared;  // of the run; may be null
+  const cost::CostModel* model;      // its own, or null
   Tell tell;
   TaskTimes times;
   Rng rng;
@@ -56,6 +60,8 @@ struct LayoutSearch::Impl {
        const TunerOptions& tuner, const LayoutOptions& o, measure::Measurer& m, db::Database* d,
        const std::string& r, Tell f)
       : options(o),
+        shared(tuner.model),
+        model(shared != nullptr ? &shared->model() : nullptr),
         tell(std::move(f)),
         times(tuner, o.trials, o.rounds, m, d, r, tell),
         rng(tuner.seed) {
@@ -75,12 +81,17 @@ struct LayoutSearch::Impl {
     auto layouts = search::make_layout_space(*t.task.dag, *t.task.target);
     if (!layouts) return;
     auto o = std::make_unique<Operator>(
-        Operator{t, weight, std::move(*layouts), nullptr, nullptr, 0, 0, kNever, kNever, false});
+        Operator{.given = t, .weight = weight, .layouts = std::move(*layouts)});
     o->space = search::make_edge_space(t.task, o->layouts);
     search::StrategyOptions s;
     s.layouts = &o->layouts;
     s.learner = learner;
     o->strategy = search::make_strategy(options.strategy, *o->space, nullptr, s);
+    o->screen = std::make_unique<LayoutScreen>(
+        *o->strategy, model, [this, of = o.get()](const space::Program& p) {
+          auto edges = of->layouts.edges(search::point_of(p.choices, of->layouts));
+          return edges ? std::optional(with_layout(*of, *edges)) : std::nullopt;
+        });
     operators.push_back(std::move(o));
   }
 
@@ -118,12 +129,11 @@ struct LayoutSearch::Impl {
     if (o == nullptr) return false;
     std::optional<space::Program> p;
     if (o->tried > 0) {
-      auto proposed = o->strategy->propose(1, rng);
-      if (proposed.empty()) {
+      p = o->screen->next(rng);
+      if (!p) {
         o->done = true;
         return true;
       }
-      p = std::move(proposed[0]);
     }
     double s = kNever;
     try {
@@ -184,6 +194,18 @@ LayoutSearch::~LayoutSearch() = default;
 bool LayoutSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 const plan::LayoutTimes& LayoutSearch::layout_times() const { return impl_->layout_times; }
 int64_t LayoutSearch::measured() const { return impl_->times.measured(); }
+int64_t LayoutSearch::screened() const {
+  int64_t n = 0;
+  for (const auto& o : impl_->operators) n += o->screen->screened();
+  return n;
+}
+double LayoutSearch::gained_s() const {
+  double s = 0;
+  for (const auto& o : impl_->operators) {
+    if (std::isfinite(o->default_s)) s += o->weight * (o->default_s - o->best_s);
+  }
+  return s;
+}
 void LayoutSearch::keep_learned() const { impl_->keep_learned(); }
 
 }  // namespace tenon::tune

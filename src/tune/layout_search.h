@@ -44,7 +44,10 @@ class LayoutSearch {
   bool step(const std::function<bool()>& stop);
 
   const plan::LayoutTimes& layout_times() const;
-  int64_t measured() const;  // in this run, with its earlier parts
+  int64_t measured() const;  // by this object
+  int64_t screened() const;  // layouts that the cost model looked at
+  // What the best layouts found save in all networks, conversions between them left out.
+  double gained_s() const;
   // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file or no learner.
   void keep_learned() const;
 

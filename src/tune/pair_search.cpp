@@ -77,6 +77,7 @@ struct PairSearch::Impl {
   std::vector<Pair> pairs;
   size_t next = 0;
   std::vector<plan::CallDecisions> chosen;
+  double gained_s = 0;
 
   void add(const PairNetworks& m, size_t model) {
     for (const auto& [name, first] : m.joined.plan.pairs.calls) {
@@ -121,6 +122,7 @@ struct PairSearch::Impl {
                            .apart_s = apart,
                            .taken = pays});
     if (!pays) return;
+    gained_s += static_cast<double>(p.calls.size()) * (apart - joined);
     for (const Pair::Call& c : p.calls) chosen[c.model].calls[c.name] = c.first;
   }
 };
@@ -145,6 +147,7 @@ PairSearch::~PairSearch() = default;
 bool PairSearch::step(const std::function<bool()>& stop) { return impl_->step(stop); }
 size_t PairSearch::pairs() const { return impl_->pairs.size(); }
 const std::vector<plan::CallDecisions>& PairSearch::chosen() const { return impl_->chosen; }
+double PairSearch::gained_s() const { return impl_->gained_s; }
 int64_t PairSearch::measured() const { return impl_->times.measured(); }
 
 }  // namespace tenon::tune

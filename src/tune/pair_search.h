@@ -47,7 +47,8 @@ class PairSearch {
 
   size_t pairs() const;                                    // that differ, of all models
   const std::vector<plan::CallDecisions>& chosen() const;  // by model: NetworkPlan::pairs
-  int64_t measured() const;                                // in this run, with its earlier parts
+  double gained_s() const;                                 // of all networks, by the pairs that pay
+  int64_t measured() const;                                // by this object
 
  private:
   struct Impl;

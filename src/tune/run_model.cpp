@@ -10,7 +10,8 @@ namespace tenon::tune {
 void RunModel::add(const task::Task& t, const space::Program& p, double seconds) {
   if (!told_.emplace(t.key, p.hash).second) return;
   auto row = model_->encode(search::subject_of(t, p));
-  if (row) added_.push_back({std::move(row.value()), t.key, seconds});
+  // Worth is relative to the best of what computes the same, under whatever layouts: so layouts compare.
+  if (row) added_.push_back({std::move(row.value()), task::key_of(*t.dag), seconds});
 }
 
 void RunModel::train() {

@@ -12,6 +12,7 @@
 #include "support/check.h"
 #include "support/private_folder.h"
 #include "tune/best_schedules.h"
+#include "tune/contest.h"
 #include "tune/events.h"
 #include "tune/layout_decision.h"
 #include "tune/plan_event.h"
@@ -32,6 +33,9 @@ constexpr double kLeastStageS = 20;
 constexpr int64_t kTasksOfPair = 3;  // the pair, and the two that it would replace
 constexpr int64_t kUsualPairs = 4;   // that the trials of their stage are dealt out to
 constexpr double kLeastPairsS = 8;
+// What the first seconds of each kind are taken to gain, of the networks' time.
+constexpr double kHopeOfLoops = 0.05, kHopeOfPairs = 0.02, kHopeOfLayouts = 0.03;
+constexpr double kDecideBy = 0.6;     // of the rounds: loops of other layouts need their time, too
 constexpr double kWriteShare = 0.05;  // of the time, for renewing artifacts
 constexpr double kLeastBetweenWritesS = 5;
 
@@ -40,6 +44,11 @@ using Programs = std::map<std::string, plan::TaskPlan>;
 
 bool same_calls(const plan::NetworkPlan& a, const plan::NetworkPlan& b) {
   return a.pairs.calls == b.pairs.calls && a.layouts.calls == b.layouts.calls;
+}
+
+bool all_empty(const std::vector<plan::CallDecisions>& chosen) {
+  return std::all_of(chosen.begin(), chosen.end(),
+                     [](const plan::CallDecisions& c) { return c.calls.empty(); });
 }
 
 bool matches(const std::string& glob, const task::Task& t) {
@@ -74,6 +83,13 @@ struct Session::Impl {
   std::vector<std::map<std::string, std::string>> written;  // per model: traces of its artifact
   std::vector<plan::NetworkPlan> built;                     // per model: the plan of its artifact
   double last_write = 0, write_cost = 0;
+
+  std::unique_ptr<Contest> contest;
+  std::unique_ptr<PairSearch> pair_search;
+  std::unique_ptr<LayoutSearch> layout_search;
+  Stop halted;                                        // the time of the rounds is up
+  std::vector<std::function<int64_t()>> trials_left;  // of kinds that are not over
+  double loops_gained_s = 0;
 
   Impl(std::vector<Model> m, SessionOptions o, measure::Measurer& me, measure::NetworkTimer& t,
        db::Database& d, Forward f)
@@ -252,7 +268,10 @@ struct Session::Impl {
     if (t.difference > kMostDifference) {
       return fmt::format("outputs differ by {:.2g}", t.difference);
     }
-    return t.ratio < 1 ? "the whole network was not faster" : "";
+    if (t.low > 1) return "";
+    // A tie is no gain: what was tuned is kept only where it is faster beyond doubt.
+    return t.ratio < 1 ? "the whole network was not faster"
+                       : fmt::format("no faster ({:.2f} to {:.2f} times as fast)", t.low, t.high);
   }
 
   // Against the default's artifact; programs that lose inside the network are dropped from `chosen`.
@@ -395,9 +414,31 @@ struct Session::Impl {
     if (!chosen.calls.empty()) plans[m].layouts = chosen;
   }
 
+  int64_t trials_of_loops() const {
+    const int64_t all = options.tuner.trials;
+    if (all <= 0) return 0;
+    const int64_t left = all - measured_in_run() - reserved();
+    return std::max<int64_t>(
+        1, (tuner == nullptr ? measured_in_run() - spent_elsewhere() : tuner->measured()) + left);
+  }
+
+  // By all searches, in all parts of the run.
+  int64_t measured_in_run() const {
+    int64_t n = 0;
+    for (const db::Group& g : db.groups({"", "", "", run})) n += g.count;
+    return n;
+  }
+
+  // Trials that kinds of decisions which are not over may still take.
+  int64_t reserved() const {
+    int64_t n = 0;
+    for (const auto& left : trials_left) n += left();
+    return n;
+  }
+
   void make_tuner() {
     TunerOptions o = options.tuner;
-    if (o.trials > 0) o.trials = std::max<int64_t>(1, o.trials - spent_elsewhere());
+    o.trials = trials_of_loops();
     tuner = std::make_unique<TaskTuner>(tasks, specs, o, measurer, &db, run,
                                         [this](const events::Event& e) { tell(e); });
   }
@@ -436,26 +477,30 @@ struct Session::Impl {
            !options.tuner.make_space;
   }
 
-  // What a stage may take: of the seconds that are left, and of all trials.
+  // What a search may take: of the seconds that are left, and of all trials.
   struct Share {
     double seconds, trials;
   };
   Share share_of(double share) const {
-    const auto trials = static_cast<double>(options.tuner.trials);
-    return {share * (rounds_end() - spent()), trials > 0 ? share * trials : INFINITY};
+    const int64_t all = options.tuner.trials;
+    const auto left = static_cast<double>(all - measured_in_run());
+    return {share * (rounds_end() - spent()),
+            all > 0 ? std::clamp(share * static_cast<double>(all), 0.0, std::max(0.0, left))
+                    : INFINITY};
   }
 
-  // Steps of a search until its share is used up.
+  // True once a search has had its share. Its trials are kept for it until then, and those of the step that goes beyond.
   template <class Search>
-  void run_search(Search& search, double share, const std::function<bool()>& stop) {
+  std::function<bool()> used_up(const Search& search, double share, int64_t step_trials) {
     const Share given = share_of(share);
-    const double end = spent() + given.seconds;
-    const auto halt = [&] {
-      return (stop && stop()) || spent() >= end ||
-             static_cast<double>(search.measured()) >= given.trials;
+    trials_left = {[&search, given, step_trials] {
+      const double left =
+          given.trials - static_cast<double>(search.measured()) + static_cast<double>(step_trials);
+      return std::isfinite(left) ? std::max<int64_t>(0, static_cast<int64_t>(left)) : 0;
+    }};
+    return [this, &search, given, end = spent() + given.seconds] {
+      return spent() >= end || static_cast<double>(search.measured()) >= given.trials;
     };
-    while (!halt() && search.step(halt)) {
-    }
   }
 
   // Of each task: fewer where trials are few, so that some pairs fit into the stage's share.
@@ -487,25 +532,37 @@ struct Session::Impl {
     return out;
   }
 
-  void search_pairs(const std::function<bool()>& stop) {
+  // Joins the contest where there is a pair to try. Layouts come after it: joined calls are other operators.
+  void open_pairs() {
     PairOptions o = options.pairs;
     o.trials = pair_trials();
-    PairSearch search(pair_networks(), options.tuner, o, measurer, &db, run,
-                      [this](const events::Event& e) { tell(e); });
-    if (search.pairs() == 0) return;
-    run_search(search, o.share, stop);
-    if (!(stop && stop())) decide_pairs(search.chosen());
+    if (searches_pairs()) {
+      pair_search = std::make_unique<PairSearch>(pair_networks(), options.tuner, o, measurer, &db,
+                                                 run, [this](const events::Event& e) { tell(e); });
+    }
+    if (pair_search == nullptr || pair_search->pairs() == 0) return open_layouts();
+    const auto used = used_up(*pair_search, o.share, kTasksOfPair * o.trials);
+    contest->add({.name = "pairs",
+                  .hope_s = kHopeOfPairs * network_s(),
+                  .step =
+                      [this, used](const Stop& stop) {
+                        return pair_search->step([&] { return (stop && stop()) || used(); });
+                      },
+                  .gained_s = [this] { return pair_search->gained_s(); },
+                  .used_up = used,
+                  .decide =
+                      [this] {
+                        decide_pairs(pair_search->chosen());
+                        open_layouts();
+                      }});
   }
 
   void decide_pairs(const std::vector<plan::CallDecisions>& chosen) {
     pairs_decided = true;
+    trials_left.clear();
     for (size_t m = 0; m < models.size(); ++m) plans[m].pairs = chosen[m];
     tell(plan_decided("pairs", models, plans));
-    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.calls.empty(); })) {
-      make_tuner();  // fewer trials are left
-    } else {
-      tune_anew();
-    }
+    if (!all_empty(chosen)) tune_anew();
   }
 
   // Of every layout's loops: fewer where trials are few, so that several layouts fit into the stage's share.
@@ -523,15 +580,28 @@ struct Session::Impl {
     return o.on() && !layouts_decided && has_stages();
   }
 
-  void search_layouts(const std::function<bool()>& stop) {
+  void open_layouts() {
+    if (!searches_layouts()) return;
     LayoutOptions o = options.layouts;
     o.accuracy = options.compile.accuracy;
     o.trials = layout_trials();
-    LayoutSearch search(tasks, specs, options.tuner, o, measurer, &db, run,
-                        [this](const events::Event& e) { tell(e); });
-    run_search(search, o.share, stop);
-    search.keep_learned();
-    if (!(stop && stop())) decide(search.layout_times(), stop);
+    layout_search =
+        std::make_unique<LayoutSearch>(tasks, specs, options.tuner, o, measurer, &db, run,
+                                       [this](const events::Event& e) { tell(e); });
+    const auto used = used_up(*layout_search, o.share, o.trials);
+    contest->add({.name = "layouts",
+                  .hope_s = kHopeOfLayouts * network_s(),
+                  .step =
+                      [this, used](const Stop& stop) {
+                        return layout_search->step([&] { return (stop && stop()) || used(); });
+                      },
+                  .gained_s = [this] { return layout_search->gained_s(); },
+                  .used_up = used,
+                  .decide =
+                      [this] {
+                        layout_search->keep_learned();
+                        decide(layout_search->layout_times(), halted);
+                      }});
   }
 
   void decide(const plan::LayoutTimes& layout_times, const std::function<bool()>& stop) {
@@ -546,13 +616,10 @@ struct Session::Impl {
     const std::vector<plan::CallDecisions> chosen =
         decide_layouts(layout_times, decide, options.tuner, measurer, &db, run, stop);
     layouts_decided = true;
+    trials_left.clear();
     for (size_t m = 0; m < models.size(); ++m) take_layouts(m, chosen[m]);
     tell(plan_decided("layouts", models, plans));
-    if (std::all_of(chosen.begin(), chosen.end(), [](const auto& c) { return c.calls.empty(); })) {
-      make_tuner();  // fewer trials are left
-      return;
-    }
-    tune_anew();
+    if (!all_empty(chosen)) tune_anew();
   }
 
   double rounds_end() const {
@@ -561,21 +628,63 @@ struct Session::Impl {
     return options.budget_s - std::min(reserve, options.budget_s / 2);
   }
 
+  // Of all networks, as far as it is known.
+  double network_s() const {
+    double sum = 0;
+    const auto& results = tuner->results();
+    for (const ModelSpec& m : specs) {
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (std::isfinite(results[i].best_s)) sum += m.weights[i] * results[i].best_s;
+      }
+    }
+    return sum;
+  }
+
+  bool defaults_known() const {
+    return std::all_of(tuner->results().begin(), tuner->results().end(),
+                       [](const TaskResult& r) { return r.start_s > 0; });
+  }
+
+  bool step_loops(const Stop& stop) {
+    tuner->set_trials(trials_of_loops());
+    const double before = defaults_known() ? network_s() : INFINITY;
+    const bool more = tuner->step(stop);
+    if (std::isfinite(before)) loops_gained_s += std::max(0.0, before - network_s());
+    renew(false);
+    return more;
+  }
+
+  // The loops begin, so that what the others may gain is known; then all share what is left.
+  void share_budget(const Stop& halt) {
+    contest = std::make_unique<Contest>([this] { return watch.now(); });
+    while (!halt() && !defaults_known()) {
+      if (!step_loops(halt)) break;
+    }
+    contest->add({.name = "loops",
+                  .hope_s = kHopeOfLoops * network_s(),
+                  .step = [this](const Stop& stop) { return step_loops(stop); },
+                  .gained_s = [this] { return loops_gained_s; },
+                  .leave = [this] { tuner->settle(); }});
+    open_pairs();
+    contest->run(halt);
+  }
+
   // Why the rounds ended.
   std::string rounds(const std::function<bool()>& stop) {
     const measure::KeepTo here(measurer.spare_cpus());
-    if (searches_pairs()) search_pairs(stop);
-    if (searches_layouts()) search_layouts(stop);
-    const double end = rounds_end();
-    const auto halt = [&] { return (stop && stop()) || spent() >= end; };
-    for (;;) {
-      if (stop && stop()) return "interrupted";
-      if (spent() >= end) return "budget";
-      if (!tuner->step(halt)) break;
-      renew(false);
+    const double end = rounds_end(), decide_by = spent() + kDecideBy * (end - spent());
+    const auto interrupted = [&] { return stop && stop(); };
+    halted = [&] { return interrupted() || spent() >= end; };
+    share_budget([&] { return interrupted() || spent() >= decide_by; });
+    if (!interrupted()) {
+      tuner->settle();
+      contest->decide_all();
+      contest->run(halted);
     }
+    if (interrupted()) return "interrupted";
+    if (spent() >= end) return "budget";
     const int64_t trials = options.tuner.trials;
-    return trials > 0 && tuner->measured() + spent_elsewhere() >= trials ? "trials" : "exhausted";
+    return trials > 0 && measured_in_run() >= trials ? "trials" : "exhausted";
   }
 
   void save_model() const {
@@ -588,6 +697,7 @@ struct Session::Impl {
     s.run = run;
     s.reason = reason;
     tuner->settle();
+    s.measured = measured_in_run();  // finals measure again
     if (reason != "interrupted") {
       tuner->finals(kFinalsS, stop);
       renew(true);
@@ -601,11 +711,11 @@ struct Session::Impl {
       renew(true);
     }
     s.tasks = tuner->results();
-    s.measured = tuner->measured() + spent_elsewhere();
     s.failed = tuner->failed();
     s.reasons = tuner->reasons();
     s.seconds = tuner->seconds();
     for (const auto& [part, t] : watch.seconds()) s.seconds[part] += t;
+    if (contest != nullptr) s.kinds = contest->kinds();
     s.spent_s = spent();
     tell(run_ended(s));
     if (s.reason != "interrupted") db.end_run(run);

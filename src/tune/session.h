@@ -16,6 +16,7 @@
 #include "artifact/write.h"
 #include "compile/compile.h"
 #include "measure/network_compare.h"
+#include "tune/budget.h"
 #include "tune/layout_search.h"
 #include "tune/pair_search.h"
 #include "tune/tuner.h"
@@ -62,6 +63,7 @@ struct Summary {
   int64_t measured = 0, failed = 0;  // in this run, with its earlier parts
   double spent_s = 0;                // likewise
   std::map<std::string, double> seconds;
+  std::vector<Budget::Kind> kinds;  // what shared the seconds of this part of the run
   std::vector<TaskTuner::Reason> reasons;
 };
 

@@ -23,7 +23,7 @@ class TaskTimes {
   // Infinity: nothing of it ran. What `stop` cut short is not known afterwards.
   double seconds_of(const TaskToTune& t, const std::function<bool()>& stop);
   bool knows(const std::string& key) const { return known_.contains(key); }
-  int64_t measured() const { return measured_; }  // in this run, with its earlier parts
+  int64_t measured() const { return measured_; }  // by this object
 
  private:
   TunerOptions tuner_;

@@ -39,6 +39,11 @@ int threads_beside(const measure::Measurer& m, const TunerOptions& o) {
   return threads_of(o);
 }
 
+// The intervals of their medians do not touch.
+bool clearly_faster(const Measurement& a, const Measurement& b) {
+  return has_time(a) && (!has_time(b) || a.high_s < b.low_s);
+}
+
 double seconds_of(const Measurement& m) { return has_time(m) ? m.median_s : kNever; }
 
 // Candidates to look at in a round: thinking is to take no longer than a share of measuring.
@@ -52,6 +57,7 @@ struct Entry {
   size_t population = kFirstPopulation;
   std::string start;           // its trace as JSON
   bool default_begun = false;  // to be measured
+  bool judged = false;         // finals were measured
   std::unique_ptr<space::Space> space;
   std::unique_ptr<search::Strategy> strategy;
   TaskHistory history;
@@ -270,6 +276,9 @@ struct TaskTuner::Impl {
     r.best = e.given.start;
     r.origin = e.given.origin;
     const Measurement* best = e.history.best(options.verify != Verify::kOff);
+    r.no_faster = best != nullptr && best->trace != e.start && e.judged && start != nullptr &&
+                  !clearly_faster(*best, *start);
+    if (r.no_faster) best = nullptr;
     if (best != nullptr && best->trace != e.start && !(best->median_s >= r.start_s && start)) {
       r.best_s = best->median_s;
       r.best = schedule::trace_from_json(best->trace);
@@ -567,6 +576,7 @@ struct TaskTuner::Impl {
       if (!m.verified && options.verify != Verify::kOff) check_one(e, m);
       if (m.outcome == Outcome::kOk) break;
     }
+    e.judged = true;
     keep(e, got);
     tell(finals_done(e.given.task.key, e.result));
   }
@@ -588,6 +598,7 @@ TaskTuner::~TaskTuner() {
 }
 
 bool TaskTuner::step(const std::function<bool()>& stop) { return impl_->step(stop); }
+void TaskTuner::set_trials(int64_t trials) { impl_->options.trials = trials; }
 void TaskTuner::settle() { impl_->settle(); }
 
 void TaskTuner::finals(double seconds_per_task, const std::function<bool()>& stop) {

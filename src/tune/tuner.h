@@ -62,11 +62,12 @@ struct TunerOptions {
 int threads_of(const TunerOptions& options);
 
 struct TaskResult {
-  double start_s = 0;    // median of the default; 0: it was not measured, infinity: it failed
-  double best_s = 0;     // median of the best verified, start_s while nothing is better; 0: none
-  schedule::Trace best;  // the default while nothing is better
-  std::string origin;    // "tuned", or who made the default
-  int64_t measured = 0;  // with those of earlier records
+  double start_s = 0;      // median of the default; 0: it was not measured, infinity: it failed
+  double best_s = 0;       // median of the best verified, start_s while nothing is better; 0: none
+  schedule::Trace best;    // the default while nothing is better
+  std::string origin;      // "tuned", or who made the default
+  bool no_faster = false;  // finals could not tell the best from the default, which is kept
+  int64_t measured = 0;    // with those of earlier records
   int64_t failed = 0;
   std::map<std::string, int64_t> failures;  // by outcome
 };
@@ -87,6 +88,8 @@ class TaskTuner {
   // One round; false: no trials left, or nothing left to try. `stop` is asked between measurements. Where the measurer
   // overlaps, the next round is proposed and measured meanwhile.
   bool step(const std::function<bool()>& stop);
+  // From now on; 0: no limit.
+  void set_trials(int64_t trials);
   // Cancels what is in flight and was not begun, and keeps what comes of the rest: after the last step.
   void settle();
   const std::vector<TaskResult>& results() const;

@@ -100,8 +100,11 @@ const std::pair<Event, std::string> kRows[] = {
               .measured = 9,
               .failed = 1,
               .spent_s = 2.5,
-              .seconds = {{"measure", 1}}},
-     R"({"event":"end","reason":"trials","measured":9,"failed":1,"spent_s":2.5,"seconds":{"measure":1.0}})"},
+              .seconds = {{"measure", 1}},
+              .spent_on = {{"loops", 2}},
+              .gained_by = {{"loops", 0.5}}},
+     R"({"event":"end","reason":"trials","measured":9,"failed":1,"spent_s":2.5,"seconds":{"measure":1.0},)"
+     R"("spent_on":{"loops":2.0},"gained_by":{"loops":0.5}})"},
 };
 
 TEST(Events, EachIsWrittenAsDocumentedAndReadBack) {

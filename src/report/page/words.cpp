@@ -229,6 +229,17 @@ constexpr const char* kOther = "other";
 
 }  // namespace
 
+std::string kinds_text(const RunStory& run) {
+  std::string out;
+  for (const auto& [name, k] : run.kinds) {
+    const std::string gained =
+        k.gained_s > 0 ? fmt::format("gained {}", time_text(k.gained_s)) : "gained nothing";
+    out += fmt::format("{}{} took {} and {}", out.empty() ? "" : "; ", name,
+                       duration_text(k.spent_s), gained);
+  }
+  return out.empty() ? "" : out + ".";
+}
+
 std::vector<std::pair<std::string, double>> wall_time(const RunStory& run) {
   std::vector<std::pair<std::string, double>> out;
   double told = 0;

@@ -267,6 +267,9 @@ class Reader {
     r.failed = std::max(r.failed, e.failed);
     r.spent_s = std::max(r.spent_s, e.spent_s);
     for (const auto& [part, s] : e.seconds) part_[part] = std::max(part_[part], s);
+    // Each part of a run tells what it spent itself.
+    for (const auto& [kind, s] : e.spent_on) r.kinds[kind].spent_s += s;
+    for (const auto& [kind, s] : e.gained_by) r.kinds[kind].gained_s += s;
   }
 
   Told told_;

@@ -105,7 +105,9 @@ std::string thinking(const RunStory& run) {
   const std::string ranking = ranking_chart(run);
   return "<div class=\"two\">" +
          section("wall", "Where the time went",
-                 wall.empty() ? "The run does not say." : "Wall time of the whole run.", wall) +
+                 wall.empty() ? "The run does not say."
+                              : "Wall time of the whole run. " + escape_html(kinds_text(run)),
+                 wall) +
          section("ranking", "Ranking quality",
                  ranking.empty()
                      ? "The cost model was never trained in this run."

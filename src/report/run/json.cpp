@@ -125,9 +125,19 @@ Json lists(const RunStory& run) {
   for (const LayoutSearch& o : run.layouts) layouts.push_back(layout_search(run, o));
   Json seconds = Json::object();
   for (const auto& [name, s] : wall_time(run)) seconds[name] = s;
-  return {{"models", models},   {"tasks", tasks},    {"failures", failures},
-          {"ranking", ranking}, {"pairs", pairs},    {"layouts_decided", run.layouts_decided},
-          {"layouts", layouts}, {"seconds", seconds}};
+  Json kinds = Json::object();
+  for (const auto& [name, k] : run.kinds) {
+    kinds[name] = {{"spent_s", k.spent_s}, {"gained_s", k.gained_s}};
+  }
+  return {{"models", models},
+          {"tasks", tasks},
+          {"failures", failures},
+          {"kinds", kinds},
+          {"ranking", ranking},
+          {"pairs", pairs},
+          {"layouts_decided", run.layouts_decided},
+          {"layouts", layouts},
+          {"seconds", seconds}};
 }
 
 }  // namespace

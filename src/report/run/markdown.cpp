@@ -100,6 +100,7 @@ std::string wall_rows(const RunStory& run) {
   for (const auto& [name, s] : wall_time(run)) {
     out += fmt::format("- {} {} {}\n", escape_markdown(name), duration_text(s), part_meaning(name));
   }
+  if (!run.kinds.empty()) out += "\n" + kinds_text(run) + "\n";
   return out.empty() ? "" : "## Where the time went\n\n" + out + "\n";
 }
 

@@ -138,7 +138,11 @@ struct RunStory {
   std::vector<LayoutSearch> layouts;  // the most tried first
   bool layouts_decided = false;       // and the tasks are those of the layouts that were taken
   std::vector<std::pair<std::string, double>> seconds;  // wall time by part, as far as it is told
-  std::vector<size_t> unreadable;  // rows of events that could not be read; the first is 1
+  struct Kind {
+    double spent_s = 0, gained_s = 0;  // of the run, and of the networks' time
+  };
+  std::map<std::string, Kind> kinds;  // of decisions: loops, layouts, pairs
+  std::vector<size_t> unreadable;     // rows of events that could not be read; the first is 1
 };
 
 // Throws UserError if there is no such run.
