@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "cost/columns.h"
 #include "cost/statements.h"
 #include "cost/traffic.h"
 #include "support/hash.h"
@@ -20,12 +21,6 @@ constexpr uint64_t kFormulas = 2;  // raised when a column comes to mean somethi
 constexpr size_t kBuffers = 5;
 constexpr size_t kSamples = 10;
 constexpr size_t kPositions = 8;
-
-// Ansor's squashing of everything that may be large.
-float slog(double v) {
-  if (v == 0) return 0;
-  return static_cast<float>(std::copysign(std::log2(std::abs(v) + 1), v));
-}
 
 enum Position : size_t {
   kNowhere,
@@ -72,23 +67,6 @@ MarkedLoops marked(std::span<const NestLoop> loops, Mark mark) {
   }
   return out;
 }
-
-// Writes one row from left to right.
-class ColumnWriter {
- public:
-  explicit ColumnWriter(float* at) : at_(at) {}
-  void exact(double v) { *at_++ = static_cast<float>(v); }
-  void squashed(double v) { *at_++ = slog(v); }
-  void one_hot(size_t which, size_t of) {
-    at_[which] = 1;
-    at_ += of;
-  }
-  void skip(size_t n) { at_ += n; }
-  const float* at() const { return at_; }
-
- private:
-  float* at_;  // zeros
-};
 
 void write_marked(ColumnWriter& row, std::span<const NestLoop> loops, Mark mark) {
   const MarkedLoops m = marked(loops, mark);
@@ -166,34 +144,18 @@ void write_curve(ColumnWriter& row, const std::vector<LevelWork>& levels) {
   }
 }
 
-double product(std::span<const NestLoop> loops) {
-  double p = 1;
-  for (const NestLoop& l : loops) p *= static_cast<double>(l.extent);
-  return p;
-}
-
 void write_allocation(ColumnWriter& row, const Statement& s) {
   if (!s.allocates) return row.skip(4);
-  const double around = product(std::span(s.loops).first(s.alloc_depth));
+  const double around = iterations(std::span(s.loops).first(s.alloc_depth));
   row.squashed(s.alloc_elements * s.uses[0].bytes);
   row.squashed(s.alloc_elements * around);
   row.squashed(around);
-  row.squashed(product(s.loops) / around);
-}
-
-// Arithmetic on floats; of a program without any, that on integers.
-double arithmetic(const OpCounts& ops) {
-  double floats = 0, ints = 0;
-  for (size_t i = 0; i < kIntOps; ++i) {
-    floats += ops[i];
-    ints += ops[i + kIntOps];
-  }
-  return floats > 0 ? floats : ints;
+  row.squashed(iterations(s.loops) / around);
 }
 
 void write_statement(float* values, Statement& s, TrafficMeter& meter, std::vector<size_t>& order) {
   ColumnWriter row(values);
-  const double outer = product(s.loops);
+  const double outer = iterations(s.loops);
   for (const double n : s.ops) row.squashed(n * outer);
   for (const Mark m : {Mark::kVectorize, Mark::kUnroll, Mark::kParallel}) {
     write_marked(row, s.loops, m);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "cost/models/boosted.h"
 #include "cost/models/shared.h"
 #include "support/check.h"
 #include "support/hash.h"
@@ -8,12 +9,18 @@
 namespace tenon::cost {
 
 // Defined in models/NAME.cpp.
-MakeModel make_random_model, make_xgb_model;
+MakeModel make_random_model;
 
 namespace {
 
 constexpr ModelRow kModels[] = {
-    {"xgb", "gradient-boosted trees, trained on what was measured", make_xgb_model},
+    {"xgb", "gradient-boosted trees on Ansor's features and loss", make_boosted<kXgb>},
+    {"xgb-rank", "AutoTVM's trees: context relations, rank objective", make_boosted<kXgbRank>},
+    {"xgb-reg", "AutoTVM's trees: context relations, regression", make_boosted<kXgbReg>},
+    {"xgb-itervar", "AutoTVM's trees: loop variables, rank objective", make_boosted<kXgbItervar>},
+    {"xgb-knob", "AutoTVM's trees: the choices alone, rank objective", make_boosted<kXgbKnob>},
+    {"xgb-ei", "six AutoTVM trees, expected improvement", make_boosted<kXgbEi>},
+    {"xgb-ucb", "six AutoTVM trees, upper confidence bound", make_boosted<kXgbUcb>},
     {"random", "no model: a baseline", make_random_model},
 };
 

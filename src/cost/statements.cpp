@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/statements.h"
 
+#include <cmath>
+
 #include "ir/visit.h"
 #include "schedule/program.h"
 
@@ -68,8 +70,9 @@ Mark seen_as(Mark m) { return m == Mark::kTensorize ? Mark::kVectorize : m; }
 
 class Walker {
  public:
-  Walker(const schedule::State& s, const schedule::Bounds& b, FunctionRef<void(Statement&)> fn)
-      : s_(s), b_(b), fn_(fn) {}
+  Walker(const schedule::State& s, const schedule::Bounds& b, FunctionRef<void(Statement&)> fn,
+         UnitLoops units)
+      : s_(s), b_(b), fn_(fn), shortest_(units == UnitLoops::kKept ? 1 : 2) {}
 
   void run() {
     for (const StageId id : s_.order()) {
@@ -93,7 +96,7 @@ class Walker {
     for (const LoopId l : st.leaves) {
       const size_t i = static_cast<size_t>(l);
       const schedule::Loop& loop = st.loop(l);
-      if (sb.extents[i] > 1) {
+      if (sb.extents[i] >= shortest_) {
         loops_.push_back({next_id_++, sb.extents[i], loop.kind,
                           seen_as(marks.empty() ? loop.mark : marks[i]), loop.tag,
                           sb.vars[i].node()});
@@ -203,6 +206,7 @@ class Walker {
   const schedule::State& s_;
   const schedule::Bounds& b_;
   FunctionRef<void(Statement&)> fn_;
+  int64_t shortest_;  // of the loops that are kept
   std::vector<const Stage*> attached_;
   std::vector<NestLoop> loops_;
   std::vector<int64_t> extents_;
@@ -213,8 +217,36 @@ class Walker {
 }  // namespace
 
 void for_each_statement(const schedule::State& s, const schedule::Bounds& b,
-                        FunctionRef<void(Statement&)> fn) {
-  Walker(s, b, fn).run();
+                        FunctionRef<void(Statement&)> fn, UnitLoops units) {
+  Walker(s, b, fn, units).run();
+}
+
+double iterations(std::span<const NestLoop> loops) {
+  double n = 1;
+  for (const NestLoop& l : loops) n *= static_cast<double>(l.extent);
+  return n;
+}
+
+double arithmetic(const OpCounts& ops) {
+  double floats = 0, ints = 0;
+  for (size_t i = 0; i < kIntOps; ++i) {
+    floats += ops[i];
+    ints += ops[i + kIntOps];
+  }
+  return floats > 0 ? floats : ints;
+}
+
+double stride_of(const Statement& s, const Access& a, size_t loop) {
+  const Use& u = s.uses[a.use];
+  double far = 0, near = 0;
+  for (size_t d = 0; d < u.rank; ++d) {
+    const FormId f = s.indices[a.first + d];
+    if (!s.forms.uses(f, loop)) continue;
+    far += s.forms.step(f, loop) * s.dims[u.first_dim + d].stride;
+    near = s.dims[u.first_dim + d].stride;  // of the innermost dimension that it moves
+  }
+  // A quotient or an index that is read may stay where it is at first.
+  return near > 0 && far != 0 ? std::abs(far) : near;
 }
 
 }  // namespace tenon::cost

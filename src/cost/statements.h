@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program of a State as a cost model sees it: for each computed stage one store, the loops around it (its own and
-// those of the stages that it is attached to; loops of one iteration are gone), the operations of its body, and every
+// those of the stages that it is attached to), the operations of its body, and every
 // buffer that it touches with the indices as forms over those loops. In the order of execution. The store of a
 // reduction's initial value is left out.
 //
@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <vector>
 
 #include "cost/forms.h"
@@ -76,8 +77,16 @@ struct Statement {
   double alloc_elements = 0;
 };
 
+enum class UnitLoops : uint8_t { kDropped, kKept };  // loops of one iteration
+
 // `b` is infer_bounds(s). The statement is reused: `fn` may run its loops but must not keep it.
 void for_each_statement(const schedule::State& s, const schedule::Bounds& b,
-                        FunctionRef<void(Statement&)> fn);
+                        FunctionRef<void(Statement&)> fn, UnitLoops units = UnitLoops::kDropped);
+
+double iterations(std::span<const NestLoop> loops);
+// Arithmetic on floats; of a statement without any, that on integers.
+double arithmetic(const OpCounts& ops);
+// How far one step of the loop moves the access, in elements of the buffer as it is stored. 0: not at all.
+double stride_of(const Statement& s, const Access& a, size_t loop);
 
 }  // namespace tenon::cost

@@ -2,26 +2,15 @@
 #include "cost/traffic.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace tenon::cost {
-
-namespace {
-
-double iterations(const Statement& s) {
-  double n = 1;
-  for (const NestLoop& l : s.loops) n *= static_cast<double>(l.extent);
-  return n;
-}
-
-}  // namespace
 
 void TrafficMeter::measure(Statement& s, double ops_per_iteration) {
   traffic_.assign(s.uses.size(), {});
   find_moves(s);
   touch(s, ops_per_iteration);
-  const double total = iterations(s);
+  const double total = iterations(s.loops);
   for (size_t u = 0; u < s.uses.size(); ++u) {
     traffic_[u].read = s.uses[u].read;
     traffic_[u].written = s.uses[u].written;
@@ -93,31 +82,22 @@ void TrafficMeter::record(int32_t loop, const Use& u, double elements) {
 }
 
 // How far one step of the loop goes in memory: the least over the accesses that it moves.
-double TrafficMeter::stride_of(const Statement& s, size_t use, size_t loop) const {
-  const Use& u = s.uses[use];
+double TrafficMeter::least_stride(const Statement& s, size_t use, size_t loop) const {
   double least = std::numeric_limits<double>::infinity();
   for (const Access& a : s.accesses) {
     if (a.use != use) continue;
-    double far = 0, near = 0;
-    for (size_t d = 0; d < u.rank; ++d) {
-      const FormId f = s.indices[a.first + d];
-      if (!s.forms.uses(f, loop)) continue;
-      far += s.forms.step(f, loop) * s.dims[u.first_dim + d].stride;
-      near = s.dims[u.first_dim + d].stride;  // of the innermost dimension that it moves
-    }
-    // A quotient or an index that is read may stay where it is at first.
-    if (near > 0) least = std::min(least, far != 0 ? std::abs(far) : near);
+    if (const double far = stride_of(s, a, loop); far > 0) least = std::min(least, far);
   }
   return least;
 }
 
 void TrafficMeter::find_lines(const Statement& s, size_t use) {
   Traffic& t = traffic_[use];
-  double steps = iterations(s);
+  double steps = iterations(s.loops);
   double share = 1;
   for (size_t i = s.loops.size(); i-- > 0;) {
     if (moves(s, use, i)) {
-      const double stride = stride_of(s, use, i);
+      const double stride = least_stride(s, use, i);
       share = std::min(1.0, stride * s.uses[use].bytes / line_bytes_);
       if (i + 1 == s.loops.size()) t.stride = stride;
       break;

@@ -58,7 +58,7 @@ class TrafficMeter {
     return moves_[use * s.loops.size() + loop];
   }
   void find_lines(const Statement& s, size_t use);
-  double stride_of(const Statement& s, size_t use, size_t loop) const;
+  double least_stride(const Statement& s, size_t use, size_t loop) const;
   void find_unique_lines(const Statement& s, size_t use);
   void find_reuse(const Statement& s, size_t use);
   bool find_serial_reuse(const NestLoop& loop, const Use& u, Traffic& t) const;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "cost/ansor_loss.h"
+#include "cost/losses.h"
 #include "cost/models/shared.h"
 
 namespace tenon::cost {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cost/models/boosted.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "cost/models/shared.h"
+#include "cost/models/xgb_library.h"
+#include "support/check.h"
+#include "support/parallel.h"
+#include "support/rng.h"
+
+namespace tenon::cost {
+
+namespace {
+
+constexpr size_t kEnough = 16;  // programs that ran; fewer teach nothing
+constexpr size_t kEnoughOnHistory = 4;
+constexpr double kGrowth = 1.2;  // trained anew when there are this many times the programs
+constexpr size_t kChunk = 64;    // candidates that one thread predicts at a time
+constexpr double kShown = 0.8;   // of the programs, to each of several members
+
+[[noreturn]] void refuse_damaged() {
+  throw UserError("the cost model is damaged", "tune without it; a new one is trained");
+}
+
+// Members one after the other, each as its length in a line and its bytes.
+std::string packed(const std::vector<std::string>& members) {
+  std::string out;
+  for (const std::string& m : members) out += fmt::format("{}\n{}", m.size(), m);
+  return out;
+}
+
+std::vector<std::string> unpacked(std::string_view bytes) {
+  std::vector<std::string> out;
+  while (!bytes.empty()) {
+    const size_t end = std::min(bytes.find('\n'), bytes.size());
+    size_t length = 0;
+    const auto read = std::from_chars(bytes.data(), bytes.data() + end, length);
+    if (read.ec != std::errc() || read.ptr != bytes.data() + end) refuse_damaged();
+    bytes.remove_prefix(std::min(end + 1, bytes.size()));
+    if (length > bytes.size()) refuse_damaged();
+    out.emplace_back(bytes.substr(0, length));
+    bytes.remove_prefix(length);
+  }
+  return out;
+}
+
+class BoostedModel : public CostModel {
+ public:
+  BoostedModel(const BoostedKind& kind, uint64_t seed, int threads)
+      : kind_(kind), seed_(seed), threads_(threads) {
+    xgb();  // a missing library is told before the first candidate is measured
+    TENON_CHECK(threads >= 1) << threads << " threads";
+  }
+
+  std::string_view name() const override { return kind_.name; }
+  bool trained() const override { return !members_.empty(); }
+
+  Result<Row> encode(const Subject& subject) const override {
+    return kind_.encoder.encode(subject);
+  }
+
+  void learn(std::span<const Sample> samples, Role role) override {
+    seen_ += samples.size();
+    if (role == Role::kHistory) return learn_history(samples);
+    for (const Sample& s : samples) add(s, run_);
+    const double needed = kGrowth * static_cast<double>(trained_on_);
+    if (trained_on_ > 0 && static_cast<double>(run_.size()) < needed) return;
+    train_run();
+  }
+
+  std::vector<float> score(std::span<const Row> rows) const override {
+    std::vector<float> scores(rows.size(), 0.0F);
+    if (!trained()) {
+      for (size_t i = 0; i < scores.size(); ++i) {
+        scores[i] = random_score(seed_ + seen_, rows[i]);
+      }
+      return scores;
+    }
+    for_each_parallel((rows.size() + kChunk - 1) / kChunk, threads_, [&](size_t c) {
+      const size_t first = c * kChunk, n = std::min(kChunk, rows.size() - first);
+      score_some(rows.subspan(first, n), std::span(scores).subspan(first, n));
+    });
+    return scores;
+  }
+
+  std::string save() const override {
+    return saved(name(), columns() + packed(trees_of(members_)));
+  }
+
+  void load(const std::string& bytes) override {
+    const std::string body = body_of_saved(name(), bytes);
+    if (!body.starts_with(columns())) {
+      throw UserError("the cost model was trained on other features than this version computes",
+                      "tune without it; a new one is trained from the records");
+    }
+    auto trees = unpacked(std::string_view(body).substr(columns().size()));
+    if (!trees.empty() && trees.size() != kind_.members) refuse_damaged();
+    std::vector<Booster> members;
+    for (size_t m = 0; m < trees.size(); ++m) {
+      members.emplace_back(how(m).growing, nullptr, trees[m]);
+    }
+    history_ = std::move(trees);
+    adopt(std::move(members));
+    train_run();
+  }
+
+ private:
+  // A saved model goes with the columns that it was trained on.
+  std::string columns() const { return fmt::format("columns {:016x}\n", kind_.encoder.hash()); }
+
+  static std::vector<std::string> trees_of(const std::vector<Booster>& members) {
+    std::vector<std::string> out;
+    for (const Booster& b : members) out.push_back(b.trees());
+    return out;
+  }
+
+  How how(size_t member) const {
+    return {{kind_.parameters, kind_.encoder.width, seed_ + member},
+            kind_.loss,
+            kind_.stop,
+            kind_.max_rounds};
+  }
+
+  void add(const Sample& s, Programs& to) const {
+    if (s.row.rows() == 0 || (!ran(s) && !kind_.learns_from_failures)) return;
+    TENON_CHECK(s.row.width == kind_.encoder.width) << "a row of another model";
+    to.add(s);
+  }
+
+  bool enough(const Programs& programs) const {
+    const auto ok = std::count_if(programs.timing.begin(), programs.timing.end(), ran);
+    return static_cast<size_t>(ok) >= (history_.empty() ? kEnough : kEnoughOnHistory);
+  }
+
+  // More trees of the history; this run's are grown on top of them again.
+  void learn_history(std::span<const Sample> samples) {
+    Programs programs;
+    for (const Sample& s : samples) add(s, programs);
+    if (!enough(programs)) return;
+    auto members = train(programs);
+    history_ = trees_of(members);
+    adopt(std::move(members));
+    train_run();
+  }
+
+  void train_run() {
+    if (!enough(run_)) return;
+    adopt(train(run_));
+    trained_on_ = run_.size();
+  }
+
+  // Without a history, until the samples are fitted. On top of one, as far as samples that were held out are told
+  // better by it: the fewer samples, the less they change.
+  std::vector<Booster> train(const Programs& programs) const {
+    const Lessons lessons(programs, kind_.encoder.width);
+    std::vector<Booster> out;
+    const int rounds =
+        history_.empty() ? 0 : rounds_by_holding_out(how(0), lessons, history_.front());
+    for (size_t m = 0; m < kind_.members; ++m) {
+      const auto counts = shown_to(m, lessons);
+      out.push_back(history_.empty() ? grow_until_fitted(how(m), lessons, counts, "")
+                                     : grow(how(m), lessons, counts, history_[m], rounds));
+    }
+    return out;
+  }
+
+  std::vector<char> shown_to(size_t member, const Lessons& lessons) const {
+    auto counts = lessons.all();
+    if (kind_.members == 1) return counts;
+    const auto hidden = static_cast<size_t>((1 - kShown) * static_cast<double>(counts.size()));
+    std::fill_n(counts.begin(), hidden, 0);
+    Rng rng(seed_ + member);
+    for (size_t i = counts.size(); i-- > 1;) {
+      std::swap(counts[i], counts[static_cast<size_t>(rng.between(0, static_cast<int64_t>(i)))]);
+    }
+    return counts;
+  }
+
+  void adopt(std::vector<Booster> members) {
+    for (const Booster& b : members) b.settle();
+    members_ = std::move(members);
+  }
+
+  void score_some(std::span<const Row> candidates, std::span<float> scores) const {
+    std::vector<float> values;
+    size_t n = 0;
+    for (const Row& r : candidates) n += r.values.size();
+    values.reserve(n);
+    for (const Row& r : candidates) values.insert(values.end(), r.values.begin(), r.values.end());
+    if (values.empty()) return;
+    std::vector<float> rows(values.size() / kind_.encoder.width);
+    std::vector<float> opinions(scores.size() * members_.size(), 0.0F);  // candidates x members
+    for (size_t m = 0; m < members_.size(); ++m) {
+      members_[m].predict(values, rows);
+      size_t row = 0;
+      for (size_t i = 0; i < scores.size(); ++i) {
+        for (size_t r = 0; r < candidates[i].rows(); ++r) {
+          opinions[i * members_.size() + m] += rows[row++];
+        }
+      }
+    }
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const auto own = std::span(opinions).subspan(i * members_.size(), members_.size());
+      scores[i] = kind_.worth == nullptr ? own[0] : static_cast<float>(kind_.worth(own));
+    }
+  }
+
+  const BoostedKind& kind_;
+  uint64_t seed_;
+  int threads_;
+  uint64_t seen_ = 0;                 // samples
+  std::vector<std::string> history_;  // trees of each member; none: no history
+  Programs run_;
+  size_t trained_on_ = 0;         // programs of this run at the last training
+  std::vector<Booster> members_;  // of the history and of this run; none: not trained
+};
+
+struct Spread {
+  double mean = 0, deviation = 0;
+};
+Spread spread_of(std::span<const float> values) {
+  Spread s;
+  const auto n = static_cast<double>(values.size());
+  for (const float v : values) s.mean += v / n;
+  for (const float v : values) s.deviation += (v - s.mean) * (v - s.mean) / n;
+  s.deviation = std::sqrt(s.deviation);
+  return s;
+}
+
+constexpr double kBestLabel = 1;  // of each task
+constexpr double kLeastDeviation =
+    0.02;                              // members that agree are not certain: a measurement never is
+constexpr double kConfidence = 2.576;  // 99 % of a normal distribution
+
+}  // namespace
+
+double expected_improvement(std::span<const float> predicted) {
+  const Spread s = spread_of(predicted);
+  const double deviation = std::max(s.deviation, kLeastDeviation);
+  const double gain = s.mean - kBestLabel, z = gain / deviation;
+  const double below = 0.5 * std::erfc(-z / std::sqrt(2.0));
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * 3.14159265358979323846);
+  return gain * below + deviation * density;
+}
+
+double upper_confidence(std::span<const float> predicted) {
+  const Spread s = spread_of(predicted);
+  return s.mean + kConfidence * s.deviation;
+}
+
+std::unique_ptr<CostModel> make_boosted_model(const BoostedKind& kind, uint64_t seed, int threads) {
+  return std::make_unique<BoostedModel>(kind, seed, threads);
+}
+
+}  // namespace tenon::cost
