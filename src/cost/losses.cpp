@@ -169,10 +169,10 @@ std::vector<double> scores_of(const Packs& packs, std::span<const float> predict
   return out;
 }
 
-void gradients(Loss* loss, const Packs& packs, std::span<const float> predicted,
+void gradients(Loss* loss, const Packs& packs, std::span<const double> scores,
                std::span<const char> counts, Gradients& out) {
   Derivatives d;
-  loss(packs, scores_of(packs, predicted), counts, d);
+  loss(packs, scores, counts, d);
   out.first.clear();
   out.second.clear();
   for (size_t p = 0; p < packs.rows.size(); ++p) {

@@ -50,7 +50,7 @@ std::vector<double> scores_of(const Packs& packs, std::span<const float> predict
 // Every row gets the gradient of its program; programs that do not count get none. The second derivative is multiplied
 // by the number of rows: rows of one program tend to share leaves, and without it a step would overshoot by that
 // factor, beyond all bounds for ten rows at the usual learning rate.
-void gradients(Loss* loss, const Packs& packs, std::span<const float> predicted,
+void gradients(Loss* loss, const Packs& packs, std::span<const double> scores,
                std::span<const char> counts, Gradients& out);
 
 // AutoTVM's measure of a ranking: recall(i), the share of the i best scores that are among the i + 1 best labels, with

@@ -78,9 +78,13 @@ std::string body_of_saved(std::string_view model, const std::string& bytes) {
   const std::string rest = bytes.substr(bytes.find('\n') + 1);
   const std::string body = rest.size() > kDigits ? rest.substr(kDigits + 1) : "";
   if (rest.substr(0, kDigits + 1) != fmt::format("{:016x}\n", Hasher().add(body).value())) {
-    throw UserError("the cost model is damaged", "tune without it; a new one is trained");
+    refuse_damaged_model();
   }
   return body;
+}
+
+void refuse_damaged_model() {
+  throw UserError("the cost model is damaged", "tune without it; a new one is trained");
 }
 
 }  // namespace tenon::cost

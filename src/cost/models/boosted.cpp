@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "cost/models/member.h"
 #include "cost/models/shared.h"
 #include "cost/models/xgb_library.h"
 #include "support/check.h"
@@ -22,32 +22,6 @@ constexpr size_t kEnoughOnHistory = 4;
 constexpr double kGrowth = 1.2;  // trained anew when there are this many times the programs
 constexpr size_t kChunk = 64;    // candidates that one thread predicts at a time
 constexpr double kShown = 0.8;   // of the programs, to each of several members
-
-[[noreturn]] void refuse_damaged() {
-  throw UserError("the cost model is damaged", "tune without it; a new one is trained");
-}
-
-// Members one after the other, each as its length in a line and its bytes.
-std::string packed(const std::vector<std::string>& members) {
-  std::string out;
-  for (const std::string& m : members) out += fmt::format("{}\n{}", m.size(), m);
-  return out;
-}
-
-std::vector<std::string> unpacked(std::string_view bytes) {
-  std::vector<std::string> out;
-  while (!bytes.empty()) {
-    const size_t end = std::min(bytes.find('\n'), bytes.size());
-    size_t length = 0;
-    const auto read = std::from_chars(bytes.data(), bytes.data() + end, length);
-    if (read.ec != std::errc() || read.ptr != bytes.data() + end) refuse_damaged();
-    bytes.remove_prefix(std::min(end + 1, bytes.size()));
-    if (length > bytes.size()) refuse_damaged();
-    out.emplace_back(bytes.substr(0, length));
-    bytes.remove_prefix(length);
-  }
-  return out;
-}
 
 class BoostedModel : public CostModel {
  public:
@@ -89,7 +63,9 @@ class BoostedModel : public CostModel {
   }
 
   std::string save() const override {
-    return saved(name(), columns() + packed(trees_of(members_)));
+    std::string body = columns();
+    for (const Member& m : members_) body += to_text(m);
+    return saved(name(), body);
   }
 
   void load(const std::string& bytes) override {
@@ -98,26 +74,18 @@ class BoostedModel : public CostModel {
       throw UserError("the cost model was trained on other features than this version computes",
                       "tune without it; a new one is trained from the records");
     }
-    auto trees = unpacked(std::string_view(body).substr(columns().size()));
-    if (!trees.empty() && trees.size() != kind_.members) refuse_damaged();
-    std::vector<Booster> members;
-    for (size_t m = 0; m < trees.size(); ++m) {
-      members.emplace_back(how(m).growing, nullptr, trees[m]);
-    }
-    history_ = std::move(trees);
-    adopt(std::move(members));
+    std::string_view rest = std::string_view(body).substr(columns().size());
+    std::vector<Member> members;
+    while (!rest.empty()) members.push_back(read_member(rest, how(members.size()).growing));
+    if (!members.empty() && members.size() != kind_.members) refuse_damaged_model();
+    history_ = members;
+    members_ = std::move(members);
     train_run();
   }
 
  private:
   // A saved model goes with the columns that it was trained on.
   std::string columns() const { return fmt::format("columns {:016x}\n", kind_.encoder.hash()); }
-
-  static std::vector<std::string> trees_of(const std::vector<Booster>& members) {
-    std::vector<std::string> out;
-    for (const Booster& b : members) out.push_back(b.trees());
-    return out;
-  }
 
   How how(size_t member) const {
     return {{kind_.parameters, kind_.encoder.width, seed_ + member},
@@ -142,35 +110,38 @@ class BoostedModel : public CostModel {
     Programs programs;
     for (const Sample& s : samples) add(s, programs);
     if (!enough(programs)) return;
-    auto members = train(programs);
-    history_ = trees_of(members);
-    adopt(std::move(members));
+    members_ = train(programs);
+    history_ = members_;
     train_run();
   }
 
   void train_run() {
     if (!enough(run_)) return;
-    adopt(train(run_));
+    members_ = train(run_);
     trained_on_ = run_.size();
   }
 
-  // Without a history, until the samples are fitted. On top of one, as far as samples that were held out are told
-  // better by it: the fewer samples, the less they change.
-  std::vector<Booster> train(const Programs& programs) const {
-    const Lessons lessons(programs, kind_.encoder.width);
-    std::vector<Booster> out;
-    const int rounds =
-        history_.empty() ? 0 : rounds_by_holding_out(how(0), lessons, history_.front());
+  std::vector<Member> train(const Programs& programs) {
+    const Matrix data(programs.values, kind_.encoder.width);
+    std::vector<Member> out;
     for (size_t m = 0; m < kind_.members; ++m) {
-      const auto counts = shown_to(m, lessons);
-      out.push_back(history_.empty() ? grow_until_fitted(how(m), lessons, counts, "")
-                                     : grow(how(m), lessons, counts, history_[m], rounds));
+      Lessons lessons{data, packs_of(programs), {}};
+      Member member;
+      Footing footing;
+      if (!history_.empty()) {
+        const auto before = scores_of(lessons.packs, history_[m].predict(programs.values));
+        footing = stand_on(before, kind_.loss, lessons);
+        member = history_[m].on(footing);
+      }
+      member.add(grow(how(m), lessons, shown_to(m, programs.size())),
+                 static_cast<float>(footing.run));
+      out.push_back(std::move(member));
     }
     return out;
   }
 
-  std::vector<char> shown_to(size_t member, const Lessons& lessons) const {
-    auto counts = lessons.all();
+  std::vector<char> shown_to(size_t member, size_t programs) const {
+    std::vector<char> counts(programs, 1);
     if (kind_.members == 1) return counts;
     const auto hidden = static_cast<size_t>((1 - kShown) * static_cast<double>(counts.size()));
     std::fill_n(counts.begin(), hidden, 0);
@@ -181,11 +152,6 @@ class BoostedModel : public CostModel {
     return counts;
   }
 
-  void adopt(std::vector<Booster> members) {
-    for (const Booster& b : members) b.settle();
-    members_ = std::move(members);
-  }
-
   void score_some(std::span<const Row> candidates, std::span<float> scores) const {
     std::vector<float> values;
     size_t n = 0;
@@ -193,15 +159,14 @@ class BoostedModel : public CostModel {
     values.reserve(n);
     for (const Row& r : candidates) values.insert(values.end(), r.values.begin(), r.values.end());
     if (values.empty()) return;
-    std::vector<float> rows(values.size() / kind_.encoder.width);
-    std::vector<float> opinions(scores.size() * members_.size(), 0.0F);  // candidates x members
+    std::vector<float> opinions(scores.size() * members_.size());  // candidates x members
     for (size_t m = 0; m < members_.size(); ++m) {
-      members_[m].predict(values, rows);
+      const auto rows = members_[m].predict(values);
       size_t row = 0;
       for (size_t i = 0; i < scores.size(); ++i) {
-        for (size_t r = 0; r < candidates[i].rows(); ++r) {
-          opinions[i * members_.size() + m] += rows[row++];
-        }
+        float sum = members_[m].offset();
+        for (size_t r = 0; r < candidates[i].rows(); ++r) sum += rows[row++];
+        opinions[i * members_.size() + m] = sum;
       }
     }
     for (size_t i = 0; i < scores.size(); ++i) {
@@ -213,11 +178,11 @@ class BoostedModel : public CostModel {
   const BoostedKind& kind_;
   uint64_t seed_;
   int threads_;
-  uint64_t seen_ = 0;                 // samples
-  std::vector<std::string> history_;  // trees of each member; none: no history
+  uint64_t seen_ = 0;            // samples
+  std::vector<Member> history_;  // none: no history
   Programs run_;
-  size_t trained_on_ = 0;         // programs of this run at the last training
-  std::vector<Booster> members_;  // of the history and of this run; none: not trained
+  size_t trained_on_ = 0;        // programs of this run at the last training
+  std::vector<Member> members_;  // of the history and of this run; none: not trained
 };
 
 struct Spread {
@@ -232,16 +197,15 @@ Spread spread_of(std::span<const float> values) {
   return s;
 }
 
-constexpr double kBestLabel = 1;  // of each task
-constexpr double kLeastDeviation =
-    0.02;                              // members that agree are not certain: a measurement never is
+constexpr double kBestLabel = 1;       // of each task
+constexpr double kNoise = 0.05;        // of a label: members that agree are not certain
 constexpr double kConfidence = 2.576;  // 99 % of a normal distribution
 
 }  // namespace
 
 double expected_improvement(std::span<const float> predicted) {
   const Spread s = spread_of(predicted);
-  const double deviation = std::max(s.deviation, kLeastDeviation);
+  const double deviation = std::hypot(s.deviation, kNoise);
   const double gain = s.mean - kBestLabel, z = gain / deviation;
   const double below = 0.5 * std::erfc(-z / std::sqrt(2.0));
   const double density = std::exp(-z * z / 2) / std::sqrt(2 * 3.14159265358979323846);

@@ -56,6 +56,7 @@ class Booster {
   // A booster configures itself in its first prediction; after that predicting changes nothing in it.
   void settle() const;
   std::string trees() const;
+  uint32_t width() const { return width_; }
 
  private:
   void set_parameters(const Growing& growing);

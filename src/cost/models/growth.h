@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many trees are grown on measured programs, and on which of them.
+// How trees are grown on measured programs, and how far they and a history are trusted.
 //
-//   Lessons lessons(programs, width);
-//   const int rounds = rounds_by_holding_out(how, lessons, history);   // 0: the history says it best
-//   Booster b = grow(how, lessons, lessons.all(), history, rounds);
+//   Lessons lessons{data, packs_of(programs), {}};
+//   const Footing f = stand_on(history_scores, loss, lessons);
+//   score of a program = f.history * score by the history + f.run * score by grow(how, lessons, everyone)
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "cost/losses.h"
@@ -14,7 +13,7 @@
 
 namespace tenon::cost {
 
-// What is told when the fit to the samples is good enough.
+// What tells when the fit to the samples is good enough.
 enum class Stop : uint8_t {
   kError,   // the error of the loss no longer falls, or is below the noise of any measurement
   kRecall,  // AutoTVM's average recall no longer rises
@@ -36,22 +35,29 @@ struct Programs {
   void add(const Sample& s);
   size_t size() const { return rows.size(); }
 };
+Packs packs_of(const Programs& programs);
 
 struct Lessons {
-  Lessons(const Programs& programs, uint32_t width);
-  std::vector<char> all() const { return std::vector<char>(packs.rows.size(), 1); }
-  Matrix data;
+  const Matrix& data;
   Packs packs;
+  std::vector<double> base;  // the score of each program before the first tree; empty: 0
 };
 
-// On top of `trees`, from the programs that count, until the fit is good enough.
-Booster grow_until_fitted(const How& how, const Lessons& lessons, std::span<const char> counts,
-                          const std::string& trees);
-// The same with so many trees.
-Booster grow(const How& how, const Lessons& lessons, std::span<const char> counts,
-             const std::string& trees, int rounds);
+// How much history and this run's trees weigh. All that the run has measured is new to the history, so how well the
+// history's scores fit it is evidence: with few samples its weight stays near 1, with many it is what they say. The
+// run's trees fit their samples to the noise, so they weigh more as samples get more, and where the history is wrong.
+struct Footing {
+  double history = 1;
+  double run = 1;
+  double offset = 0;  // keeps the mean score where it was
+};
 
-// The number of trees on top of `trees` with which programs that were held out are told best. 0 if none helps.
-int rounds_by_holding_out(const How& how, const Lessons& lessons, const std::string& trees);
+// Makes the history's scores the base of the lessons, as far as they are trusted, and puts the labels of each task on
+// their scale. The best of a few programs is not the best of their task: a history that knows the task calls it 0.5,
+// and trees on top of it should learn which program is faster than it thinks, not that all are twice as good.
+Footing stand_on(std::span<const double> history, Loss* loss, Lessons& lessons);
+
+// From the programs that count, until the fit is good enough.
+Booster grow(const How& how, const Lessons& lessons, std::span<const char> counts);
 
 }  // namespace tenon::cost
