@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices that made a program, as one row: each has a column by the hash of its hole, sizes as logarithms. It takes
-// no look at the program itself and costs next to nothing, but says something about programs of one space only.
+// The choices that made a program, as one row: each has a column by the hash of its hole, sizes as
+// logarithms. It takes no look at the program itself and costs next to nothing, but says something
+// about programs of one space only.
 //
 //   factor C i 1 = 16, parallel C = 1   =>   two of 128 columns: 4 and 1
 #pragma once

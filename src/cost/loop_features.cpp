@@ -51,8 +51,8 @@ void add_loops(const Statement& s, LoopContext& c) {
   }
 }
 
-// From the innermost loop outwards. Where a parallel loop encloses one of the level below, what the inner one touches
-// is the base of all loops of its level.
+// From the innermost loop outwards. Where a parallel loop encloses one of the level below, what the
+// inner one touches is the base of all loops of its level.
 void add_access(const Statement& s, const Access& a, size_t column, LoopContext& c) {
   AccessFacts now;
   double base_count[3] = {}, base_reuse[3] = {};  // by level

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What AutoTVM's models see of a program (Chen et al. 2018, and the open-source code): its dominant statement, the one
-// with the most arithmetic, the loops around it, those of one iteration too, and what each loop touches of each access.
+// What AutoTVM's models see of a program (Chen et al. 2018, and the open-source code): its dominant
+// statement, the one with the most arithmetic, the loops around it, those of one iteration too, and
+// what each loop touches of each access.
 //
 //   for i (4) for j (8) for k (16): C[i, j] += A[i, k] * B[k, j]
-//     at j:   count of A 16, of B 128;   reuse of A 8, of B 1;   count * reuse = 128 iterations in one run of j
+//     at j:   count of A 16, of B 128;   reuse of A 8, of B 1;   iterations of one run 128
 //
-// The programs of one task differ in structure here (sketches and templates stand side by side), so columns cannot
-// follow one template's tree. Both encodings have one row of a fixed width instead:
-//   itervar   the innermost loop first, so that loops of the register tile meet, kLoops at most, zeros after them
-//   curve     the relations between count, reuse and top-down product at powers of two: any nest, any operator
-// and both end with the same few facts of the whole program (kTail). docs/tuning/cost-models.md says where this leaves
-// the paper and its code.
+// The programs of one task differ in structure here (sketches and templates stand side by side), so
+// columns cannot follow one template's tree. Both encodings have one row of a fixed width instead:
+//   itervar   the innermost loop first, so that register tiles meet; kLoops at most, then zeros
+//   curve     relations of count, reuse and top-down product at powers of two: for any nest
+// and both end with the same few facts of the whole program (kTail). docs/tuning/cost-models.md
+// says where this leaves the paper and its code.
 #pragma once
 
 #include <cstdint>

@@ -50,8 +50,8 @@ void regression(const Packs& packs, std::span<const double> scores, std::span<co
   out.error = weight > 0 ? std::sqrt(sum / weight) : 0;
 }
 
-// How far apart in their task the programs of a pair stand. All distances if there are few; else spread over the whole
-// list, the same in every round, so that the loss stays one function.
+// How far apart in their task the programs of a pair stand. All distances if there are few; else
+// spread over the whole list, the same in every round, so that the loss stays one function.
 std::vector<size_t> distances(size_t programs) {
   const size_t most = programs / 2, wanted = kPartners / 2;
   std::vector<size_t> out;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What models that are trained by gradients are trained by. A program's score is the sum over its rows; its label y is
-// best time of the task / time. Each loss gives the first and second derivative by the score of each program:
+// What models that are trained by gradients are trained by. A program's score is the sum over its
+// rows; its label y is best time of the task / time. Each loss gives the first and second
+// derivative by the score of each program:
 //
 //   Ansor's   y * (score - y)^2 / 2              fast programs weigh most, failures (y = 0) nothing
 //   squared   (score - y)^2 / 2
-//   rank      log(1 + exp(score of the worse - score of the better))   over pairs of programs of one task
+//   rank      log(1 + exp(worse score - better score))   over pairs of programs of one task
 //
-// Ansor's with two programs of 1 and 3 rows, y = 0.5:   each row of a program gets gradient (score - 0.5) * 0.5
+// With Ansor's and y = 0.5, each row of a program gets the gradient (score - 0.5) * 0.5.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct Gradients {
   double error = 0;                  // falls as the scores get better
 };
 
-// Of programs, as a function of their scores. `counts` says which programs count; a pair counts if both do.
+// Of programs, as a function of their scores. `counts` says which programs count; a pair counts if
+// both do.
 struct Derivatives {
   std::vector<double> first, second;  // per program
   double error = 0;
@@ -47,14 +49,16 @@ Loss ansor_loss, squared_loss, rank_loss;
 // The sums over the rows of each program.
 std::vector<double> scores_of(const Packs& packs, std::span<const float> predicted);
 
-// Every row gets the gradient of its program; programs that do not count get none. The second derivative is multiplied
-// by the number of rows: rows of one program tend to share leaves, and without it a step would overshoot by that
-// factor, beyond all bounds for ten rows at the usual learning rate.
+// Every row gets the gradient of its program; programs that do not count get none. The second
+// derivative is multiplied by the number of rows: rows of one program tend to share leaves, and
+// without it a step would overshoot by that factor, beyond all bounds for ten rows at the usual
+// learning rate.
 void gradients(Loss* loss, const Packs& packs, std::span<const double> scores,
                std::span<const char> counts, Gradients& out);
 
-// AutoTVM's measure of a ranking: recall(i), the share of the i best scores that are among the i + 1 best labels, with
-// i + 1 below the line; the mean over i = 0 .. n - 1, n at most 64, and then over tasks. Only programs that count.
+// AutoTVM's measure of a ranking: recall(i), the share of the i best scores that are among the i +
+// 1 best labels, with i + 1 below the line; the mean over i = 0 .. n - 1, n at most 64, and then
+// over tasks. Only programs that count.
 //
 //   three programs in the right order:   (0/1 + 1/2 + 2/3) / 3
 double average_recall(const Packs& packs, std::span<const double> scores,

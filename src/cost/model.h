@@ -70,7 +70,7 @@ struct ModelRow {
   std::string_view what;
   MakeModel* make;
 };
-std::span<const ModelRow> models();  // "xgb", "random"
+std::span<const ModelRow> models();  // "xgb", "xgb-rank", .., "random"
 // Both throw UserError. A saved model says itself which row it is of.
 std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed, int threads,
                                       std::span<const ModelRow> rows = models());

@@ -24,7 +24,7 @@ constexpr ModelRow kModels[] = {
     {"random", "no model: a baseline", make_random_model},
 };
 
-constexpr std::string_view kMark = "tenon cost model 2 ";
+constexpr std::string_view kMark = "tenon cost model 3 ";
 
 // The name in the first line; empty: it is no such line.
 std::string name_in(const std::string& bytes) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program of a State as a cost model sees it: for each computed stage one store, the loops around it (its own and
-// those of the stages that it is attached to), the operations of its body, and every
-// buffer that it touches with the indices as forms over those loops. In the order of execution. The store of a
-// reduction's initial value is left out.
+// The program of a State as a cost model sees it: for each computed stage one store, the loops
+// around it (its own and those of the stages that it is attached to), the operations of its body,
+// and every buffer that it touches with the indices as forms over those loops. In the order of
+// execution. The store of a reduction's initial value is left out.
 //
 //   parallel i.0 { C.cache at i.0 { for k, for i, j: C.cache += A*B }  for i.1, j: C = C.cache }
 //     =>  C.cache under i.0 k i j,  C under i.0 i.1 j
@@ -86,7 +86,8 @@ void for_each_statement(const schedule::State& s, const schedule::Bounds& b,
 double iterations(std::span<const NestLoop> loops);
 // Arithmetic on floats; of a statement without any, that on integers.
 double arithmetic(const OpCounts& ops);
-// How far one step of the loop moves the access, in elements of the buffer as it is stored. 0: not at all.
+// How far one step of the loop moves the access, in elements of the buffer as it is stored. 0: not
+// at all.
 double stride_of(const Statement& s, const Access& a, size_t loop);
 
 }  // namespace tenon::cost

@@ -13,7 +13,8 @@ namespace {
 
 constexpr uint32_t kWidth = 2;
 
-// Programs with two random columns, of which the first tells the time; `scale` is the best time of this task.
+// Programs with two random columns, of which the first tells the time; `scale` is the best time of
+// this task.
 Programs made_up(size_t n, double scale, Rng& rng) {
   Programs out;
   for (size_t i = 0; i < n; ++i) {

@@ -157,7 +157,7 @@ TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
   const std::string bytes = m->save();
   const size_t end = bytes.find('\n');
   std::string older = bytes;
-  older[older.find('2')] = '1';
+  older[older.find('3')] = '2';
   const std::string other_kind = make_model(GetParam() == "xgb" ? "random" : "xgb", 1, 1)->save();
   for (const std::string& bad :
        {std::string(), std::string("hello\nworld"), older, other_kind, bytes.substr(0, end)}) {
@@ -244,7 +244,8 @@ double accuracy(const CostModel& m, std::span<const Sample> held_out) {
 
 struct Learner {
   std::string name;
-  // Of pairs of programs that it was not shown, at least. Expected improvement is 0 for all slow ones.
+  // Of pairs of programs that it was not shown, at least. Expected improvement is 0 for all slow
+  // ones.
   double accuracy;
 };
 class EveryLearner : public testing::TestWithParam<Learner> {};

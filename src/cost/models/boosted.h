@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradient-boosted trees by XGBoost: what they see, what they are trained by and what becomes of several opinions is
-// the row of a table (xgb.cpp). The trees of this run stand on those of the history and are grown anew each time:
-// labels are relative to the best time of their task, and that moves. Scoring is shared among threads.
+// Gradient-boosted trees by XGBoost: what they see, what they are trained by and what becomes of
+// several opinions is the row of a table (xgb.cpp). The trees of this run stand on those of the
+// history and are grown anew each time: labels are relative to the best time of their task, and
+// that moves. Scoring is shared among threads.
 #pragma once
 
 #include <memory>

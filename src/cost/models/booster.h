@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// XGBoost's trees, one at a time: whoever grows them brings the gradients. XGBoost's own threads are never used: ten
-// thousand samples take one thread about a second, several would mostly wait for each other at every node of a tree,
-// and their pool would survive neither a fork nor a thread sanitizer.
+// XGBoost's trees, one at a time: whoever grows them brings the gradients. XGBoost's own threads
+// are never used: ten thousand samples take one thread about a second, several would mostly wait
+// for each other at every node of a tree, and their pool would survive neither a fork nor a thread
+// sanitizer.
 //
 //   Matrix data(values, width);
 //   Booster b({parameters, width, seed}, &data, "");
@@ -34,7 +35,8 @@ struct Parameter {
   const char* value;
 };
 
-// How trees are grown. What all boosters share (one thread, no score to begin with) is not among the parameters.
+// How trees are grown. What all boosters share (one thread, no score to begin with) is not among
+// the parameters.
 struct Growing {
   std::span<const Parameter> parameters;
   uint32_t width = 0;
@@ -43,8 +45,8 @@ struct Growing {
 
 class Booster {
  public:
-  // Begins with these trees; empty: none. Throws UserError if they are not trees. `data` is what more trees will be
-  // grown on; null: none will.
+  // Begins with these trees; empty: none. Throws UserError if they are not trees. `data` is what
+  // more trees will be grown on; null: none will.
   Booster(const Growing& growing, const Matrix* data, const std::string& trees);
 
   // One more tree. A row whose both gradients are 0 has no part in it.
@@ -53,7 +55,8 @@ class Booster {
   std::span<const float> fitted(const Matrix& data) const;
   // Of rows, one number each. Safe to call from several threads once `settle` was.
   void predict(std::span<const float> values, std::span<float> out) const;
-  // A booster configures itself in its first prediction; after that predicting changes nothing in it.
+  // A booster configures itself in its first prediction; after that predicting changes nothing in
+  // it.
   void settle() const;
   std::string trees() const;
   uint32_t width() const { return width_; }

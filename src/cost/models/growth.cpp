@@ -92,8 +92,8 @@ std::vector<double> means(std::span<const double> scores, const Packs& packs) {
   return out;
 }
 
-// The weight w for which mean + w * (score - mean) has the least loss, where kTrust more samples of the same kind say
-// that it is 1. Newton's method, with the second derivatives of single programs.
+// The weight w for which mean + w * (score - mean) has the least loss, where kTrust more samples of
+// the same kind say that it is 1. Newton's method, with the second derivatives of single programs.
 double weight_of(std::span<const double> scores, std::span<const double> mean, Loss* loss,
                  const Lessons& lessons) {
   const std::vector<char> counts(scores.size(), 1);

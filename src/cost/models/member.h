@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One opinion of a boosted model: trees of the history, weighed by how far they are trusted, and those of this run.
+// One opinion of a boosted model: trees of the history, weighed by how far they are trusted, and
+// those of this run.
 //
 //   Member m = history.on(footing);     // offset + weight * history
 //   m.add(booster);                     // + this run's trees

@@ -10,8 +10,8 @@ namespace tenon::cost {
 // on who asks first.
 float random_score(uint64_t seed, const Row& candidate);
 
-// A saved model is a line "tenon cost model 2 NAME", a line with the hash of the rest, and then what the model
-// writes: libraries that read models trust their input.
+// A saved model is a line "tenon cost model 3 NAME", a line with the hash of the rest, and then
+// what the model writes: libraries that read models trust their input.
 std::string saved(std::string_view model, const std::string& body);
 // Returns the rest; throws UserError if the line is not the model's.
 std::string body_of_saved(std::string_view model, const std::string& bytes);
