@@ -17,11 +17,11 @@ namespace tenon::cost {
 
 namespace {
 
-constexpr size_t kEnough = 16;  // programs that ran; fewer teach nothing
-constexpr size_t kEnoughOnHistory = 4;
-constexpr double kGrowth = 1.2;  // trained anew when there are this many times the programs
-constexpr size_t kChunk = 64;    // candidates that one thread predicts at a time
-constexpr double kShown = 0.8;   // of the programs, to each of several members
+constexpr size_t kEnough = 16;          // programs that ran; fewer teach nothing
+constexpr size_t kEnoughOnHistory = 4;  // these can say how good a history is
+constexpr double kGrowth = 1.2;         // trained anew when there are this many times the programs
+constexpr size_t kChunk = 64;           // candidates that one thread predicts at a time
+constexpr double kShown = 0.8;          // of the programs, to each of several members
 
 class BoostedModel : public CostModel {
  public:
@@ -129,7 +129,8 @@ class BoostedModel : public CostModel {
       Member member;
       Footing footing;
       if (!history_.empty()) {
-        const auto before = scores_of(lessons.packs, history_[m].predict(programs.values));
+        auto before = scores_of(lessons.packs, history_[m].predict(programs.values));
+        for (double& score : before) score += double{history_[m].offset()};
         footing = stand_on(before, kind_.loss, lessons);
         member = history_[m].on(footing);
       }
