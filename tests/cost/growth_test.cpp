@@ -55,8 +55,15 @@ TEST(Footing, IsFullOnAHistoryThatIsRight) {
   }
 }
 
+// A history that is the wrong way round deserves 0. Ansor's loss leaves it a little: it weighs fast
+// programs most, and the mean around which the history is weighed does not.
 TEST(Footing, FallsAsEvidenceAgainstTheHistoryGrows) {
-  for (Loss* loss : {ansor_loss, squared_loss, rank_loss}) {
+  struct Case {
+    Loss* loss;
+    double at_most;
+  };
+  for (const auto& [loss, at_most] :
+       {Case{ansor_loss, 0.1}, Case{squared_loss, 0.05}, Case{rank_loss, 0.05}}) {
     double before = 1;
     for (const size_t n : {4U, 32U, 256U}) {
       Rng rng(2);
@@ -68,7 +75,7 @@ TEST(Footing, FallsAsEvidenceAgainstTheHistoryGrows) {
       EXPECT_TRUE(weight < before || weight == 0) << n;
       before = weight;
     }
-    EXPECT_LT(before, 0.1);
+    EXPECT_LT(before, at_most);
   }
 }
 

@@ -306,7 +306,7 @@ TEST_P(EveryLearner, LearnsFromFailuresOrIgnoresThem) {
 INSTANTIATE_TEST_SUITE_P(Models, EveryLearner,
                          testing::Values(Learner{"xgb", 0.85}, Learner{"xgb-rank", 0.8},
                                          Learner{"xgb-reg", 0.8}, Learner{"xgb-itervar", 0.8},
-                                         Learner{"xgb-knob", 0.7}, Learner{"xgb-ei", 0.6},
+                                         Learner{"xgb-knob", 0.7}, Learner{"xgb-ei", 0.7},
                                          Learner{"xgb-ucb", 0.7}),
                          [](const auto& row) { return test_name(row.param.name); });
 
