@@ -3,6 +3,7 @@
 // kinds of dag:
 //   sample, mutate, cross   valid candidates made, refused draws paid for
 //   replay                  traces replayed, bounds inferred, program checked
+//   draft                   candidates judged by the draft model
 //   features, predict       candidates described and scored
 //   propose                 a whole pass of evolution, counted by the candidates that the model is asked about
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include <functional>
 
 #include "bench/support/machine.h"
+#include "cost/draft.h"
 #include "cost/model.h"
 #include "schedule/program.h"
 #include "search/space/spaces.h"
@@ -138,9 +140,9 @@ class Bench {
   };
   static std::span<const Stage> stages() {
     static constexpr Stage kStages[] = {
-        {"sample", &Bench::sample},   {"mutate", &Bench::mutate},   {"cross", &Bench::cross},
-        {"replay", &Bench::replay},   {"features", &Bench::encode}, {"predict", &Bench::score},
-        {"propose", &Bench::propose},
+        {"sample", &Bench::sample}, {"mutate", &Bench::mutate},   {"cross", &Bench::cross},
+        {"replay", &Bench::replay}, {"draft", &Bench::draft},     {"features", &Bench::encode},
+        {"predict", &Bench::score}, {"propose", &Bench::propose},
     };
     return kStages;
   }
@@ -178,6 +180,12 @@ class Bench {
       if (!s) return false;
       const auto b = schedule::infer_bounds(*s, -1, schedule::BoundsFor::kSearch);
       return b && schedule::check_program(*s, *b);
+    });
+  }
+  // Programs come with bounds: whoever made them has inferred them.
+  size_t draft() {
+    return each([&](const space::Program& c, Rng&) {
+      return c.bounds != nullptr && cost::draft_seconds(c.state, *c.bounds).has_value();
     });
   }
   cost::Row encoded(const space::Program& c) const { return *model_->encode(subject_of(task_, c)); }

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "search/strategy/fresh.h"
-#include "search/strategy/tournament.h"
+#include "search/strategy/mutation.h"
 
 namespace tenon::search {
 namespace {

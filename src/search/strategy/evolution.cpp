@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "search/strategy/drafts.h"
 #include "search/strategy/fresh.h"
 #include "search/strategy/mutation.h"
 #include "search/strategy/tournament.h"
@@ -14,11 +15,6 @@ namespace {
 using space::Program;
 
 constexpr size_t kKept = 4;  // times as many as are proposed: some are alike
-
-// Better first; equal scores by hash, so that the order never depends on where a candidate stood.
-bool better(const Member& a, const Member& b) {
-  return *a.score != *b.score ? *a.score > *b.score : a.program->hash < b.program->hash;
-}
 
 class Evolution : public Strategy {
  public:
@@ -35,7 +31,7 @@ class Evolution : public Strategy {
     std::vector<Member> best;
     for (int g = 0; !population.empty(); ++g) {
       score(model_, population);
-      keep_best(population, kKept * n, best);
+      keep_best(population, proposed_, kKept * n, best);
       if (g == options_.generations) break;
       population = next_generation(population, rng);
     }
@@ -73,27 +69,12 @@ class Evolution : public Strategy {
   std::vector<Member> first_population(Rng& rng) const {
     const size_t known = std::min(measured_.size(), options_.population / 2);
     std::vector<Member> p =
-        make_members(options_.population - known, rng, options_.threads, [&](size_t, Rng& own) {
-          auto c = sample_valid(space_, own);
+        make_members(options_.population - known, rng, options_.threads, [&](size_t i, Rng& own) {
+          auto c = options_.draft ? sample_drafted(space_, i, own) : sample_valid(space_, own);
           return c ? std::optional(looked_at(std::move(*c))) : std::nullopt;
         });
     for (size_t i = 0; i < known; ++i) p.push_back(measured_[i].member);
     return p;
-  }
-
-  void keep_best(const std::vector<Member>& population, size_t most,
-                 std::vector<Member>& best) const {
-    Seen seen;
-    for (const Member& m : best) seen.insert(m.program->hash);
-    for (const Member& m : population) {
-      const uint64_t hash = m.program->hash;
-      if (!m.score || proposed_.contains(hash) || !seen.insert(hash).second) continue;
-      best.push_back(m);
-    }
-    std::sort(best.begin(), best.end(), better);
-    if (best.size() > most) {
-      best.erase(best.begin() + static_cast<std::ptrdiff_t>(most), best.end());
-    }
   }
 
   // Parents are drawn in proportion to their scores, all alike when none is above zero.

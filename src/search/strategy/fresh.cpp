@@ -27,10 +27,10 @@ std::optional<space::Program> FreshPrograms::draw(Rng& rng) {
     auto p = space_.sample(rng);
     if (p && take(*p)) return std::move(p.value());
   }
-  return first_left();
+  return next_in_order();
 }
 
-std::optional<space::Program> FreshPrograms::first_left() {
+std::optional<space::Program> FreshPrograms::next_in_order() {
   for (int i = 0; i < kMostCounted && count_up(); ++i) {
     auto p = space_.build(at_);
     if (p && take(*p)) return std::move(p.value());

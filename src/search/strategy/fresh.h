@@ -15,11 +15,13 @@ class FreshPrograms {
 
   // True if the program was not seen; it is from now on.
   bool take(const space::Program& p) { return seen_.insert(p.hash).second; }
+  const Seen& seen() const { return seen_; }
   std::optional<space::Program> next_seed();
   std::optional<space::Program> draw(Rng& rng);
+  // The next in the order of their choices. Nothing: there is no other, or thousands in a row were refused.
+  std::optional<space::Program> next_in_order();
 
  private:
-  std::optional<space::Program> first_left();
   // The next complete choices in their order; false: those were the last.
   bool count_up();
 

@@ -118,6 +118,36 @@ void change_factor(Choices& c, size_t at, Rng& rng) {
   }
 }
 
+// Follows choices but for one hole, which is moved. Holes that the program did not have go by `other`.
+class OneMoved : public space::Decider {
+ public:
+  OneMoved(const Choices& choices, size_t which, bool far, space::Decider& other, Rng& rng)
+      : follow_(choices, other), hole_(choices[which].hole), far_(far), rng_(rng) {}
+  int64_t decide(const space::Hole& hole) override {
+    const int64_t value = follow_.decide(hole);
+    if (hole.id != hole_) return value;
+    if (!far_) return hole.domain.neighbour(value, rng_);
+    for (;;) {  // a hole has two values or more
+      const int64_t any = hole.domain.draw(rng_);
+      if (any != value) return any;
+    }
+  }
+
+ private:
+  space::Follow follow_;
+  space::HoleId hole_;
+  bool far_;
+  Rng& rng_;
+};
+
+Result<space::Program> one_moved(const space::Space& s, const space::Program& p, bool far,
+                                 space::Decider& other, Rng& rng) {
+  if (p.choices.empty()) return Illegal{.code = IllegalCode::kBadVariant};
+  const auto which = static_cast<size_t>(rng.between(0, std::ssize(p.choices) - 1));
+  OneMoved decider(p.choices, which, far, other, rng);
+  return s.write(decider);
+}
+
 }  // namespace
 
 Choices mutate(const Choices& c, Rng& rng) {
@@ -177,6 +207,16 @@ Result<space::Program> crossed(const space::Space& s, const space::Program& a,
   space::Blindly blindly(rng);
   space::Follow follow(*wishes, blindly);
   return s.write(follow);
+}
+
+Result<space::Program> neighbour(const space::Space& s, const space::Program& p, Rng& rng) {
+  space::ByRule rule;
+  return one_moved(s, p, false, rule, rng);
+}
+
+Result<space::Program> jumped(const space::Space& s, const space::Program& p, Rng& rng) {
+  space::Blindly blindly(rng);
+  return one_moved(s, p, true, blindly, rng);
 }
 
 }  // namespace tenon::search

@@ -21,4 +21,9 @@ Result<space::Program> mutated(const space::Space& s, const space::Program& pare
 Result<space::Program> crossed(const space::Space& s, const space::Program& a,
                                const space::Program& b, Rng& rng);
 
+// Each takes one decision of the program, all alike: at its next smaller or larger value, or at any other legal one. The
+// decisions after it follow, the nearest legal value where theirs is not. Refused: it does not fit.
+Result<space::Program> neighbour(const space::Space& s, const space::Program& p, Rng& rng);
+Result<space::Program> jumped(const space::Space& s, const space::Program& p, Rng& rng);
+
 }  // namespace tenon::search

@@ -13,7 +13,7 @@
 #include "search/layout/layout_skeleton.h"
 #include "search/strategy/fresh.h"
 #include "search/strategy/layout_agent.h"
-#include "search/strategy/tournament.h"
+#include "search/strategy/mutation.h"
 #include "support/check.h"
 
 namespace tenon::search {

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/strategy/scoring.h"
 
+#include <algorithm>
+
 #include "support/parallel.h"
 
 namespace tenon::search {
 namespace {
 
 constexpr int kDrawsPerSample = 8;
+
+// Better first; equal scores by hash, so that the order never depends on where a candidate stood.
+bool better(const Member& a, const Member& b) {
+  return *a.score != *b.score ? *a.score > *b.score : a.program->hash < b.program->hash;
+}
 
 // fn(i, rng) into slot i, for all i.
 template <class T>
@@ -63,6 +70,24 @@ void score(const cost::CostModel& model, std::vector<Member>& members) {
   }
   const std::vector<float> predicted = model.score(batch);
   for (size_t i = 0; i < which.size(); ++i) members[which[i]].score = predicted[i];
+}
+
+bool keep_best(std::span<const Member> population, const Seen& proposed, size_t most,
+               std::vector<Member>& best) {
+  Seen seen;
+  for (const Member& m : best) seen.insert(m.program->hash);
+  const size_t before = best.size();
+  const std::optional<Member> worst =
+      before > 0 && before >= most ? std::optional(best.back()) : std::nullopt;
+  for (const Member& m : population) {
+    const uint64_t hash = m.program->hash;
+    if (!m.score || proposed.contains(hash) || (worst && !better(m, *worst))) continue;
+    if (seen.insert(hash).second) best.push_back({m.program, {}, m.score});
+  }
+  const bool changed = best.size() > before;
+  std::sort(best.begin(), best.end(), better);
+  if (best.size() > most) best.erase(best.begin() + static_cast<std::ptrdiff_t>(most), best.end());
+  return changed;
 }
 
 std::optional<space::Program> sample_valid(const space::Space& space, Rng& rng) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace tenon::search {
 
 using ProgramRef = std::shared_ptr<const space::Program>;
+using Seen = std::unordered_set<uint64_t>;  // Program::hash
 
 // A program that was looked at: the thread that made it encoded it for the cost model, and its state and bounds are
 // gone, so that a population is small and what one program used serves the next.
@@ -34,10 +36,12 @@ std::vector<Member> make_members(size_t n, Rng& rng, int threads,
 // Predicted worth of the members that have none, in one batch; their rows are gone after.
 void score(const cost::CostModel& model, std::vector<Member>& members);
 
+// Those that have a score and were not proposed join `best`, none twice, the better first, `most` at most. True: it changed.
+bool keep_best(std::span<const Member> population, const Seen& proposed, size_t most,
+               std::vector<Member>& best);
+
 // A valid sample; nothing when draws fail too often.
 std::optional<space::Program> sample_valid(const space::Space& space, Rng& rng);
 std::vector<space::Program> sample_many(const space::Space& space, size_t n, Rng& rng, int threads);
-
-using Seen = std::unordered_set<uint64_t>;  // Program::hash
 
 }  // namespace tenon::search

@@ -5,8 +5,14 @@
 
 namespace tenon::search {
 
+std::unique_ptr<Strategy> make_annealing(const space::Space& space, const cost::CostModel* model,
+                                         const StrategyOptions& options);
 std::unique_ptr<Strategy> make_evolution(const space::Space& space, const cost::CostModel* model,
                                          const StrategyOptions& options);
+std::unique_ptr<Strategy> make_genetic(const space::Space& space, const cost::CostModel* model,
+                                       const StrategyOptions& options);
+std::unique_ptr<Strategy> make_grid(const space::Space& space, const cost::CostModel* model,
+                                    const StrategyOptions& options);
 std::unique_ptr<Strategy> make_random(const space::Space& space, const cost::CostModel* model,
                                       const StrategyOptions& options);
 std::unique_ptr<Strategy> make_ppo(const space::Space& space, const cost::CostModel* model,
@@ -17,6 +23,10 @@ namespace {
 
 constexpr StrategyRow kStrategies[] = {
     {"evolution", "mutations and crossings of the best so far (Ansor)", make_evolution},
+    {"annealing", "simulated annealing under the cost model, diverse batches (AutoTVM)",
+     make_annealing},
+    {"genetic", "generations bred by measured times alone (AutoTVM), a baseline", make_genetic},
+    {"grid", "all programs in the order of their choices, a baseline", make_grid},
     {"random", "programs drawn from the space, the baseline", make_random},
     {"ppo", "an agent that learns layouts from rewards; needs the plug-in tenon-torch", make_ppo,
      make_ppo_learner},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which programs of a space to try next. Rows of one table: "evolution" (Ansor's, under a cost model; without one by the
-// measured times alone), "random", and "ppo", an agent of the plug-in tenon-torch, for spaces of layouts.
+// measured times alone), "annealing" (AutoTVM's, likewise), the baselines "genetic", "random" and "grid", and "ppo", an
+// agent of the plug-in tenon-torch, for spaces of layouts. docs/tuning/search.md says what each is for.
 //
 //   const auto s = make_strategy("evolution", space, &model, options);
 //   while (!(batch = s->propose(32, rng)).empty()) s->tell(measured(batch));
@@ -55,6 +56,7 @@ struct StrategyOptions {
   double crossover = 0.05;
   double random_share = 0.2;    // of the proposals: epsilon-greedy
   double measured_share = 0.2;  // of the first population
+  bool draft = true;            // blind draws are screened by cost::draft_seconds
   int threads = 1;
   const LayoutSpace* layouts = nullptr;  // where the holes are those of layouts
   std::shared_ptr<Learner> learner;      // of make_learner; null: the strategy's own

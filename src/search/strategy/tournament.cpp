@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "search/strategy/fresh.h"
+#include "search/strategy/mutation.h"
 
 namespace tenon::search {
 namespace {
@@ -15,33 +16,7 @@ constexpr int kTries = 64;
 constexpr int kTournament = 5;
 constexpr double kRandomShare = 0.1;
 constexpr double kCrossShare = 0.25;
-constexpr double kFarShare = 0.2;  // of the mutations: any value
-
-// Follows choices but for one hole, which is moved.
-class OneMoved : public space::Decider {
- public:
-  OneMoved(const Choices& choices, size_t which, bool far, Rng& rng)
-      : follow_(choices, rule_), hole_(choices[which].hole), far_(far), rng_(rng) {}
-  int64_t decide(const space::Hole& hole) override {
-    const int64_t value = follow_.decide(hole);
-    if (hole.id != hole_) return value;
-    return far_ ? hole.domain.draw(rng_) : hole.domain.neighbour(value, rng_);
-  }
-
- private:
-  space::ByRule rule_;
-  space::Follow follow_;
-  space::HoleId hole_;
-  bool far_;
-  Rng& rng_;
-};
-
-Result<Program> moved(const space::Space& s, const Program& p, bool far, Rng& rng) {
-  if (p.choices.empty()) return Illegal{.code = IllegalCode::kBadVariant};
-  const auto which = static_cast<size_t>(rng.between(0, std::ssize(p.choices) - 1));
-  OneMoved decider(p.choices, which, far, rng);
-  return s.write(decider);
-}
+constexpr double kFarShare = 0.2;  // of the mutations: any other value
 
 class Tournament : public Strategy {
  public:
@@ -72,7 +47,8 @@ class Tournament : public Strategy {
     const double draw = rng.unit();
     if (draw < kRandomShare) return space_.sample(rng);
     if (draw < kRandomShare + kCrossShare) return cross(winner(rng), winner(rng), rng);
-    return moved(space_, winner(rng), rng.chance(kFarShare), rng);
+    return rng.chance(kFarShare) ? jumped(space_, winner(rng), rng)
+                                 : neighbour(space_, winner(rng), rng);
   }
 
   const Program& winner(Rng& rng) const {
@@ -106,10 +82,6 @@ class Tournament : public Strategy {
 
 std::unique_ptr<Strategy> make_tournament(const space::Space& space) {
   return std::make_unique<Tournament>(space);
-}
-
-Result<Program> neighbour(const space::Space& space, const Program& p, Rng& rng) {
-  return moved(space, p, false, rng);
 }
 
 }  // namespace tenon::search

@@ -9,7 +9,4 @@ namespace tenon::search {
 
 std::unique_ptr<Strategy> make_tournament(const space::Space& space);
 
-// One decision of the program at its next smaller or larger value. Refused: it does not fit.
-Result<space::Program> neighbour(const space::Space& space, const space::Program& p, Rng& rng);
-
 }  // namespace tenon::search
