@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 
 #include "ir/visit.h"
 
@@ -24,7 +26,8 @@ Reach divided(Reach r, double divisor, bool remainder) {
 void ReachTable::reset(std::span<const double> extents) {
   extents_.assign(extents.begin(), extents.end());
   loops_ = extents.size();
-  names_.clear();
+  std::fill(names_.begin(), names_.end(), Name{});
+  named_ = 0;
   reaches_.clear();
   rows_ = 0;
 }
@@ -35,11 +38,30 @@ ReachTable::Row ReachTable::make() {
   return rows_++;
 }
 
-const int32_t* ReachTable::name_of(const ir::VarNode* v) const {
-  for (auto it = names_.rbegin(); it != names_.rend(); ++it) {
-    if (it->first == v) return &it->second;
+// Where the variable stands, or would stand.
+size_t ReachTable::slot_of(const ir::VarNode* v) const {
+  const size_t mask = names_.size() - 1;
+  size_t i = (reinterpret_cast<uintptr_t>(v) / alignof(std::max_align_t)) & mask;
+  while (names_[i].var != nullptr && names_[i].var != v) i = (i + 1) & mask;
+  return i;
+}
+
+void ReachTable::name(const ir::VarNode* v, int32_t what) {
+  if (2 * (named_ + 1) > names_.size()) {
+    std::vector<Name> before(2 * names_.size());
+    before.swap(names_);
+    for (const Name& n : before) {
+      if (n.var != nullptr) names_[slot_of(n.var)] = n;
+    }
   }
-  return nullptr;
+  Name& n = names_[slot_of(v)];
+  named_ += n.var == nullptr ? 1 : 0;
+  n = {v, what};
+}
+
+const int32_t* ReachTable::name_of(const ir::VarNode* v) const {
+  const Name& n = names_[slot_of(v)];
+  return n.var == nullptr ? nullptr : &n.what;
 }
 
 ReachTable::Row ReachTable::of(const ir::Expr& e) {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "ir/ir.h"
@@ -24,8 +23,8 @@ class ReachTable {
 
   // Forgets all rows; those to come are over loops of these extents.
   void reset(std::span<const double> extents);
-  void name_loop(const ir::VarNode* v, size_t loop) { names_.emplace_back(v, ~int32_t(loop)); }
-  void name_row(const ir::VarNode* v, Row r) { names_.emplace_back(v, r); }
+  void name_loop(const ir::VarNode* v, size_t loop) { name(v, ~int32_t(loop)); }
+  void name_row(const ir::VarNode* v, Row r) { name(v, r); }
   // A variable without a name does not move. The row of a named variable is that row itself.
   Row of(const ir::Expr& e);
   Row of_sum(const ir::Expr& a, const ir::Expr& b);
@@ -37,6 +36,12 @@ class ReachTable {
  private:
   Row make();
   Reach* at(Row r) { return reaches_.data() + static_cast<size_t>(r) * loops_; }
+  struct Name {
+    const ir::VarNode* var = nullptr;
+    int32_t what = 0;  // a row, or ~loop
+  };
+  void name(const ir::VarNode* v, int32_t what);
+  size_t slot_of(const ir::VarNode* v) const;
   const int32_t* name_of(const ir::VarNode* v) const;
   void add(const ir::Expr& e, double k, Row out);
   void add_variable(const ir::VarNode* v, double k, Row out);
@@ -47,7 +52,9 @@ class ReachTable {
 
   size_t loops_ = 0;
   std::vector<double> extents_;
-  std::vector<std::pair<const ir::VarNode*, int32_t>> names_;  // a row, or ~loop
+  std::vector<Name> names_ =
+      std::vector<Name>(64);  // a table by address, never more than half full
+  size_t named_ = 0;
   std::vector<Reach> reaches_;
   Row rows_ = 0;
 };

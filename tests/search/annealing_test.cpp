@@ -7,7 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "cost/draft.h"
+#include "measure/measure.h"
 #include "search/sim_search.h"
 #include "search/space/spaces.h"
 #include "search/strategy/drafts.h"
@@ -153,6 +157,31 @@ TEST(Drafts, EveryTenthIsDrawnWithoutTheDraft) {
     same += drafted->hash == first->hash;
   }
   EXPECT_LT(same, 24U) << "the draft hardly ever chose";
+}
+
+// The pretend device counts in its own way; what both know is how programs are made fast.
+TEST(Drafts, RankMuchAsThePretendDeviceDoes) {
+  measure::SimOptions sim;
+  sim.noise = 0;
+  const auto device = measure::sim_measurer(sim);
+  for (const task::Task& t : {matmul(), convolution()}) {
+    const auto space = make_space("sketch", t);
+    Rng rng(1);
+    std::vector<std::pair<double, double>> both;
+    for (const space::Program& p : sample_many(*space, 80, rng, 2)) {
+      const auto m = measure::measure(*device, t, {{p.trace}}, 0);
+      if (m.empty() || m[0].outcome != task::Outcome::kOk) continue;
+      ASSERT_NE(p.bounds, nullptr);
+      both.emplace_back(*cost::draft_seconds(p.state, *p.bounds), m[0].median_s);
+    }
+    double pairs = 0, agree = 0;
+    for (size_t i = 0; i < both.size(); ++i) {
+      for (size_t j = 0; j < i; ++j, ++pairs) {
+        agree += (both[i].first < both[j].first) == (both[i].second < both[j].second) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(agree / pairs, 0.7) << t.label;
+  }
 }
 
 }  // namespace
