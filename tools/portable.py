@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""portable.py BUILD: makes the folder that travels, and its archive, from a portable build.
+"""portable.py BUILD [--quality]: makes the folder that travels, and its archive, from a portable build.
 
     BUILD/tenon-0.1.0-x86_64/
-      bin/       tenon, tenon-build and tenon-compare (the same program), tenon-run
+      bin/       tenon, tenon-build and tenon-compare (the same program), tenon-run;
+                 with --quality also quality_bench, for measuring elsewhere
       lib/tenon/ XGBoost and what it needs beyond the C library
       licences/  the notices of all of it
 """
@@ -61,7 +62,11 @@ def write_licences(folder, tenon, root):
         shutil.copy(COMMON_LICENCES / name, folder / f"{name}.txt")
 
 
-def pack(build, root):
+def strip(file, folder):
+    subprocess.run(["strip", "-o", folder / file.name, file], check=True)
+
+
+def pack(build, root, quality):
     tools = build / "tools" / "tenon"
     version = output(str(tools / "tenon"), "version").split()[1]
     folder = build / f"tenon-{version}-{platform.machine()}"
@@ -69,7 +74,9 @@ def pack(build, root):
     (folder / "bin").mkdir(parents=True)
     (folder / "lib" / "tenon").mkdir(parents=True)
     for name in ("tenon", "tenon-run"):
-        subprocess.run(["strip", "-o", folder / "bin" / name, tools / name], check=True)
+        strip(tools / name, folder / "bin")
+    if quality:
+        strip(build / "bench" / "search" / "quality" / "quality_bench", folder / "bin")
     for name in ("tenon-build", "tenon-compare"):
         (folder / "bin" / name).symlink_to("tenon")
     for name, file in with_needed("libxgboost.so.0").items():
@@ -88,7 +95,9 @@ def archive(folder):
 
 
 def main():
-    folder = pack(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(__file__).parents[1])
+    arguments = [a for a in sys.argv[1:] if a != "--quality"]
+    folder = pack(pathlib.Path(arguments[0]).resolve(), pathlib.Path(__file__).resolve().parents[1],
+                  "--quality" in sys.argv)
     file = archive(folder)
     print(f"{folder}\n{file}: {file.stat().st_size / 1e6:.1f} MB")
 

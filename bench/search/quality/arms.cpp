@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/search/quality/arms.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+#include "cost/model.h"
+#include "search/space/spaces.h"
+#include "search/strategy/scoring.h"
+#include "search/strategy/strategy.h"
+#include "support/check.h"
+#include "support/rng.h"
+#include "templates/template.h"
+
+namespace tenon::quality {
+namespace {
+
+constexpr Arm kArms[] = {
+    {.name = "random", .space = "joint", .strategy = "random", .cost_model = "random"},
+    {.name = "evolution+random", .space = "joint", .strategy = "evolution", .cost_model = "random"},
+    {.name = "evolution+xgb", .space = "joint", .strategy = "evolution", .cost_model = "xgb"},
+    {.name = "evolution+xgb+history",
+     .space = "joint",
+     .strategy = "evolution",
+     .cost_model = "xgb",
+     .history = true},
+    {.name = "evolution+xgb+history+transplant",
+     .space = "joint",
+     .strategy = "evolution",
+     .cost_model = "xgb",
+     .history = true,
+     .transplant = true},
+    {.name = "annealing+xgb-rank",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "xgb-rank"},
+    {.name = "annealing+treegru",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "treegru"},
+    {.name = "sketch+random",
+     .space = "sketch",
+     .strategy = "evolution",
+     .cost_model = "random",
+     .templates = false},
+    {.name = "sketch+xgb",
+     .space = "sketch",
+     .strategy = "evolution",
+     .cost_model = "xgb",
+     .templates = false},
+    {.name = "template-direct", .space = "joint", .strategy = "", .cost_model = "random"},
+};
+
+template <class Rows>
+bool has_row(const Rows& rows, std::string_view name) {
+  return std::any_of(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
+}
+
+// By rule; `direct`: with the definition's own algorithm, which sketches are compared with.
+schedule::Trace template_program(const task::Task& t, bool direct) {
+  templates::Request request{t.edges, false};
+  if (direct) request.algorithm = 0;
+  return templates::choose(schedule::State(t.dag, t.target), request).trace;
+}
+
+}  // namespace
+
+std::span<const Arm> arms() { return kArms; }
+
+const Arm* find_arm(const std::string& name) {
+  for (const Arm& a : kArms) {
+    if (name == a.name) return &a;
+  }
+  return nullptr;
+}
+
+std::string why_missing(const Arm& a, const std::string& history) {
+  if (*a.strategy != '\0' && !has_row(search::strategies(), a.strategy)) {
+    return fmt::format("there is no strategy {}", a.strategy);
+  }
+  if (!has_row(cost::models(), a.cost_model)) {
+    return fmt::format("there is no cost model {}", a.cost_model);
+  }
+  if (a.transplant) return "programs of similar tasks are not looked for yet";
+  if (a.history && history.empty()) return "--history FILE was not given";
+  return "";
+}
+
+tune::TunerOptions tuner_options(const Arm& a, const std::string& history, uint64_t seed) {
+  tune::TunerOptions o;
+  o.seed = seed;
+  o.space = a.space;
+  o.strategy = *a.strategy == '\0' ? "random" : a.strategy;
+  o.cost_model = a.cost_model;
+  if (a.history) o.cost_model_file = history;
+  return o;
+}
+
+tune::TaskToTune start_of(const Arm& a, const task::Task& t, uint64_t seed) {
+  if (a.templates) return {t, template_program(t, *a.strategy == '\0'), "template"};
+  const auto space = search::make_space(a.space, t);
+  if (space == nullptr) throw UserError("an empty space");
+  std::vector<space::Program> first = space->first();
+  if (!first.empty()) return {t, first.front().trace, a.space};
+  Rng rng(seed);
+  const std::optional<space::Program> drawn = search::sample_valid(*space, rng);
+  if (!drawn) throw UserError("no draw from the space fits");
+  return {t, drawn->trace, a.space};
+}
+
+}  // namespace tenon::quality

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is compared: rows that say how a task is searched. A row whose strategy or cost model tenon
+// does not have, or which needs a file that was not given, is reported as missing.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "tune/tuner.h"
+
+namespace tenon::quality {
+
+struct Arm {
+  const char* name;
+  const char* space;
+  const char* strategy;  // empty: the template's direct schedule is measured, and nothing else
+  const char* cost_model;
+  bool history = false;     // the model begins with what --history FILE learned
+  bool transplant = false;  // programs of similar tasks come first
+  // The start is the program that the template gives by rule, and its like are in the space;
+  // otherwise the first program of the space.
+  bool templates = true;
+};
+std::span<const Arm> arms();
+
+// Null: there is no such row.
+const Arm* find_arm(const std::string& name);
+// Why the row cannot be run; empty: it can.
+std::string why_missing(const Arm& arm, const std::string& history);
+
+tune::TunerOptions tuner_options(const Arm& arm, const std::string& history, uint64_t seed);
+// What the search begins with.
+tune::TaskToTune start_of(const Arm& arm, const task::Task& t, uint64_t seed);
+
+}  // namespace tenon::quality
