@@ -36,7 +36,7 @@ std::set<std::string> path_options() {
   std::set<std::string> names = {"reference", "yes", "inputs", "bind", "cost-model"};
   const std::regex row(R"(--([a-z-]+) (FILE|DIR|PATH|NAME\|FILE|NAME=@FILE)\b)");
   for (const char* command : {"check", "compile", "tune", "run", "bench", "compare", "profile",
-                              "explain", "report", "replay", "zoo", "db"}) {
+                              "explain", "report", "replay", "zoo", "db", "gather"}) {
     const std::string help = tenon({"help", command}).out;
     for (std::sregex_iterator it(help.begin(), help.end(), row), end; it != end; ++it) {
       names.insert((*it)[1]);

@@ -71,6 +71,7 @@ Run add_completion(CLI::App& command, Console& console);
 Run add_db(CLI::App& command, Console& console);
 Run add_doctor(CLI::App& command, Console& console);
 Run add_explain(CLI::App& command, Console& console);
+Run add_gather(CLI::App& command, Console& console);
 Run add_help(CLI::App& command, Console& console);
 Run add_licenses(CLI::App& command, Console& console);
 Run add_profile(CLI::App& command, Console& console);

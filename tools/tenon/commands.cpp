@@ -32,6 +32,14 @@ constexpr CommandRow kCommands[] = {
      "tenon tune model.onnx --dry-run\n"
      "tenon tune model.onnx --budget 1h --jsonl | jq -c 'select(.event == \"best\")'",
      add_tune},
+    {"gather", "Measure many programs of many tasks into the database, to learn from",
+     "Half of a task's programs are drawn at random, half come from a short search; failures are "
+     "kept too. What is on record counts: the same command again goes on where it was cut off. "
+     "Programs of several tasks are in flight at once.",
+     "tenon gather --random 100 --budget 1h\n"
+     "tenon gather a.onnx b.onnx --programs 200 --db gathered.db\n"
+     "tenon gather --programs-from records.jsonl --threads all",
+     add_gather},
     {"run", "Run a model or an artifact once",
      "Inputs come from files or are random; results are summed up, and kept with --outputs.",
      "tenon run out/ --inputs x=@image.npy --outputs result.npz\n"

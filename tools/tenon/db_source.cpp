@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "db/records.h"
+#include "files/file.h"
 #include "support/check.h"
 
 namespace tenon::tools {
@@ -88,6 +90,13 @@ std::unique_ptr<db::Database> open_existing_db(const DbOptions& options, db::Whi
 
 std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options) {
   return db::Database::open_read_only(db_file(options));
+}
+
+std::unique_ptr<db::Database> open_records(const std::string& file) {
+  if (file != "-" && db::is_database_file(file)) return db::Database::open_read_only(file);
+  auto db = db::Database::open(":memory:");
+  db->add({db::records_from_json_lines(files::read_file(file), files::display_name(file))});
+  return db;
 }
 
 }  // namespace tenon::tools

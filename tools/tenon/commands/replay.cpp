@@ -6,10 +6,9 @@
 #include <cmath>
 #include <memory>
 
-#include "db/records.h"
-#include "files/file.h"
 #include "search/strategy/strategy.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
@@ -61,14 +60,6 @@ struct TaskReport {
   int64_t trials = 0;
   std::vector<StrategyRow> rows;
 };
-
-// Exports and databases alike, as a database.
-std::unique_ptr<db::Database> open_data(const std::string& file) {
-  if (file != "-" && db::is_database_file(file)) return db::Database::open_read_only(file);
-  auto db = db::Database::open(":memory:");
-  db->add({db::records_from_json_lines(files::read_file(file), files::display_name(file))});
-  return db;
-}
 
 // The key of the task with the most measurements.
 RecordKey largest_key(const Selection& s, const std::string& task) {
@@ -200,7 +191,7 @@ std::string to_text(const TaskReport& r, int64_t seeds) {
 }
 
 int replay_command(const ReplayArgs& args, const Console& console) {
-  const auto db = open_data(args.data);
+  const auto db = open_records(args.data);
   std::vector<TaskReport> reports = tasks_to_replay(*db, args, console);
   Progress progress(console, "replaying");
   double done = 0;
