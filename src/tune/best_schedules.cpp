@@ -3,23 +3,17 @@
 
 #include <fmt/format.h>
 
+#include "history/records.h"
+#include "history/task_history.h"
 #include "support/check.h"
 #include "task/serve.h"
 #include "te/text.h"
-#include "tune/task_history.h"
 
 namespace tenon::tune {
 namespace {
 
-task::Task read_task(const std::string& te, const std::string& edges,
-                     std::shared_ptr<const target::Target> target) {
-  auto dag = std::make_shared<const te::ComputeDag>(te::parse(te));
-  auto layouts = task::parse_edges(edges, *dag);
-  return task::make_task(std::move(dag), std::move(layouts), std::move(target));
-}
-
 // The fastest that may serve.
-void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out) {
+void add_best(const task::Task& t, const history::TaskHistory& history, BestRecords& out) {
   std::string refused;
   for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
     if (!m->verified) continue;
@@ -37,13 +31,6 @@ void add_best(const task::Task& t, const TaskHistory& history, BestRecords& out)
 }
 
 }  // namespace
-
-task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target) {
-  task::Task t = read_task(row.te, row.edges, std::move(target));
-  if (t.key != row.key && t.exact_key != row.key)
-    throw UserError("the text of task " + row.key + " is another task's");
-  return t;
-}
 
 TaskToTune to_tune(const plan::Network& network, size_t task) {
   const plan::NetworkTask& t = network.tasks[task];
@@ -67,14 +54,14 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
   BestRecords out;
   out.layout_times.times_from = plan::From::kRecord;
   // Rows of earlier versions tell apart tasks that are one now.
-  std::map<std::string, std::pair<task::Task, TaskHistory>> known;
+  std::map<std::string, std::pair<task::Task, history::TaskHistory>> known;
   for (const db::TaskRow& row : db.tasks()) {
     const auto measurements = db.measurements({row.key, measured_target, protocol, ""});
     if (measurements.empty()) continue;
     try {
-      const task::Task t = task_of(row, shared);
-      TaskHistory& history = known.try_emplace(t.key, t, TaskHistory{}).first->second.second;
-      for (const auto& m : measurements) history.add(m);
+      const task::Task t = history::task_of(row, shared);
+      auto& of = known.try_emplace(t.key, t, history::TaskHistory{}).first->second.second;
+      for (const auto& m : measurements) of.add(m);
     } catch (const UserError& e) {
       out.plan.tasks.push_back(
           plan::no_program(row.key, fmt::format("its records are not used: {}", e.what())));

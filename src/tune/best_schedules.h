@@ -9,9 +9,6 @@
 
 namespace tenon::tune {
 
-// The task of a row of the database. Throws UserError if its text is damaged or another task's.
-task::Task task_of(const db::TaskRow& row, std::shared_ptr<const target::Target> target);
-
 // A task of a network, with the program that was decided for it to begin with.
 TaskToTune to_tune(const plan::Network& network, size_t task);
 

@@ -8,12 +8,12 @@
 #include <optional>
 #include <set>
 
+#include "history/task_history.h"
 #include "measure/at_once.h"
 #include "search/space/spaces.h"
 #include "support/check.h"
 #include "support/parallel.h"
 #include "task/serve.h"
-#include "tune/task_history.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -159,7 +159,7 @@ space::Choices choices_of(const space::Space& s, const Program& p, size_t index)
 
 ReplaySpace::ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements)
     : task_(std::move(t)), best_s_(std::numeric_limits<double>::infinity()) {
-  TaskHistory history;
+  history::TaskHistory history;
   for (const task::Measurement& m : measurements) history.add(m);
   std::set<std::string> seen;
   for (const task::Measurement& m : measurements) {

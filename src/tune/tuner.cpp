@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "history/task_history.h"
 #include "measure/cores.h"
 #include "plan/accuracy.h"
 #include "search/space/spaces.h"
@@ -19,7 +20,6 @@
 #include "te/text.h"
 #include "tune/events.h"
 #include "tune/in_flight.h"
-#include "tune/task_history.h"
 
 namespace tenon::tune {
 namespace {
@@ -60,7 +60,7 @@ struct Entry {
   bool judged = false;         // finals were measured
   std::unique_ptr<space::Space> space;
   std::unique_ptr<search::Strategy> strategy;
-  TaskHistory history;
+  history::TaskHistory history;
   TaskResult result;
 };
 

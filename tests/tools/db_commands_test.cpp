@@ -10,11 +10,11 @@
 
 #include "db/db.h"
 #include "files/file.h"
+#include "history/records.h"
 #include "measure/tasks.h"
 #include "search/space/spaces.h"
 #include "te/text.h"
 #include "tools/tenon_command.h"
-#include "tune/best_schedules.h"
 #include "zoo/model_builder.h"
 
 namespace tenon::testing {
@@ -432,7 +432,7 @@ class Locked : public DbCommands {
     const Json lock = Json::parse(files::read_file(artifact() + "/two.lock"));
     for (const Json& task : lock["tasks"]) {
       const db::TaskRow row{task["task"], task["te"], task["edges"], "", 0};
-      const task::Task t = tune::task_of(row, target);
+      const task::Task t = history::task_of(row, target);
       add_task(*db, t);
       const auto trace =
           schedule::parse_trace(task["trace"], schedule::State(t.dag, t.target), "lock");

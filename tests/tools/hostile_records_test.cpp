@@ -10,9 +10,9 @@
 #include "db/db.h"
 #include "db/statement.h"
 #include "files/file.h"
+#include "history/records.h"
 #include "measure/measure.h"
 #include "tools/tenon_command.h"
-#include "tune/best_schedules.h"
 #include "zoo/model_builder.h"
 
 namespace tenon::testing {
@@ -74,7 +74,7 @@ class HostileRecords : public ::testing::Test {
     const Json all = lock();
     for (const Json& entry : all["tasks"]) {
       db->add_task({entry["task"], entry["te"], entry["edges"], "", 0});
-      const task::Task t = tune::task_of(db->tasks().back(), target);
+      const task::Task t = history::task_of(db->tasks().back(), target);
       task::Measurement m;
       m.task = t.key;
       m.target = measure::measured_target(*target);

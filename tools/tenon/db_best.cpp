@@ -5,6 +5,7 @@
 #include <set>
 
 #include "files/file.h"
+#include "history/records.h"
 #include "plan/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
@@ -31,7 +32,7 @@ void check_one(const std::set<std::string>& there, const char* option) {
 
 plan::TaskPlan program_of(const db::TaskRow& row, const task::Measurement& best) {
   const auto target = std::make_shared<const target::Target>(target::host_target());
-  return tune::tuned_program(tune::task_of(row, target), schedule::trace_from_json(best.trace),
+  return tune::tuned_program(history::task_of(row, target), schedule::trace_from_json(best.trace),
                              plan::From::kRecord);
 }
 

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "history/records.h"
+#include "history/task_history.h"
 #include "measure/handoff.h"
 #include "report/run/story.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_verbs.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/text.h"
-#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {
@@ -63,7 +64,7 @@ std::string indented(const std::string& text) {
 std::string trace_text(const db::TaskRow& task, const std::string& trace) {
   try {
     const auto target = std::make_shared<const target::Target>(target::host_target());
-    const task::Task t = tune::task_of(task, target);
+    const task::Task t = history::task_of(task, target);
     return schedule::to_text(schedule::trace_from_json(trace), schedule::State(t.dag, t.target));
   } catch (const UserError&) {
     return trace + "\n";
@@ -71,7 +72,7 @@ std::string trace_text(const db::TaskRow& task, const std::string& trace) {
 }
 
 std::string key_text(const db::TaskRow& task, const RecordKey& key,
-                     const tune::TaskHistory& history, int top) {
+                     const history::TaskHistory& history, int top) {
   std::string text = fmt::format("\n{}  {}\n", key.protocol, key.target);
   text += fmt::format("  {} measured, {} failed{}\n", history.measured(), history.failed(),
                       history.failed() > 0 ? ": " + failures_text(history.failures()) : "");
@@ -94,7 +95,7 @@ int show_task(const db::Database& db, const Selection& s, const db::TaskRow& tas
                                  escaped(task.label), task.flops * 1e-6, indented(task.te));
   if (!task.edges.empty()) text += "stored\n" + indented(task.edges);
   for (const RecordKey& key : s.keys_of(task.key)) {
-    const tune::TaskHistory history = history_of(db, s, key);
+    const history::TaskHistory history = history_of(db, s, key);
     Json best = Json::array();
     for (const task::Measurement* m : history.fastest(static_cast<size_t>(top))) {
       best.push_back(measurement_json(*m));

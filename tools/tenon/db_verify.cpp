@@ -6,6 +6,8 @@
 #include <chrono>
 #include <map>
 
+#include "history/records.h"
+#include "history/task_history.h"
 #include "measure/measure.h"
 #include "support/text.h"
 #include "task/serve.h"
@@ -14,7 +16,6 @@
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/text.h"
-#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {
@@ -81,7 +82,7 @@ class SoundCheck {
   void check(const db::TaskRow& row) {
     try {
       const auto host = std::make_shared<const target::Target>(target::host_target());
-      const task::Task t = tune::task_of(row, host);
+      const task::Task t = history::task_of(row, host);
       for (const RecordKey& key : s_.keys_of(row.key)) check(t, key);
     } catch (const UserError& e) {
       found_.tasks[row.key] = fmt::format("task {}: {}", row.key, e.what());
@@ -128,7 +129,7 @@ class Verifier {
 
   // The best that may serve, and if it is wrong, the next, until one is right or the machine cannot tell.
   void check(const task::Task& t, const RecordKey& key, std::vector<Checked>& out) {
-    const tune::TaskHistory history = history_of(db_, {}, key);
+    const history::TaskHistory history = history_of(db_, {}, key);
     for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
       if (!m->verified) continue;
       const task::Served program = task::serve_json(t, m->trace);
@@ -194,7 +195,7 @@ void check_task(const db::TaskRow& row, const Selection& s, Verifier& verifier, 
     if (target == nullptr || !target::runs_here(*target) || row.te.empty()) {
       ++v.elsewhere;
     } else if (is_protocol(key.protocol)) {
-      verifier.check(tune::task_of(row, target), key, v.checked);
+      verifier.check(history::task_of(row, target), key, v.checked);
     }
   }
 }

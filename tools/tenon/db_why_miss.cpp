@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "history/records.h"
 #include "measure/measure.h"
 #include "runtime/cpus.h"
 #include "tools/tenon/command.h"
@@ -12,7 +13,6 @@
 #include "tools/tenon/tasks.h"
 #include "tools/tenon/text.h"
 #include "tools/tenon/why_miss.h"
-#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {
@@ -24,7 +24,7 @@ struct Row {
 
 db::TaskRow row_of(const TaskText& t, const std::shared_ptr<const target::Target>& target) {
   db::TaskRow row{t.task, t.te, t.edges, "", t.flops};
-  row.label = tune::task_of(row, target).label;
+  row.label = history::task_of(row, target).label;
   return row;
 }
 

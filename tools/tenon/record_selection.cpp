@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "history/task_history.h"
 #include "measure/measure.h"
 #include "report/run/story.h"
 #include "support/nearest.h"
@@ -104,9 +105,9 @@ Selection select(const db::Database& db, const SelectionOptions& o) {
   return s;
 }
 
-tune::TaskHistory history_of(const db::Database& db, const Selection& selection,
-                             const RecordKey& key) {
-  tune::TaskHistory history;
+history::TaskHistory history_of(const db::Database& db, const Selection& selection,
+                                const RecordKey& key) {
+  history::TaskHistory history;
   for (const task::Measurement& m :
        db.measurements({key.task, key.target, key.protocol, selection.run})) {
     history.add(m);
@@ -149,7 +150,7 @@ std::vector<TaskEntry> task_entries(const db::Database& db, const Selection& s) 
     for (const RecordKey& key : s.keys_of(t.key)) {
       KeyEntry entry{key, {}, {}};
       for (const db::Group& g : s.keys.at(key)) entry.tally.add(g);
-      const tune::TaskHistory history = history_of(db, s, key);
+      const history::TaskHistory history = history_of(db, s, key);
       const task::Measurement* best = history.best(true);
       if (best == nullptr) best = history.best(false);
       if (best != nullptr) entry.best = *best;

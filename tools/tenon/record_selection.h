@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db/db.h"
-#include "tune/task_history.h"
+#include "history/task_history.h"
 
 namespace tenon::tools {
 
@@ -41,8 +41,8 @@ struct Selection {
 Selection select(const db::Database& db, const SelectionOptions& options);
 
 // What is known of a key, from the runs that were selected.
-tune::TaskHistory history_of(const db::Database& db, const Selection& selection,
-                             const RecordKey& key);
+history::TaskHistory history_of(const db::Database& db, const Selection& selection,
+                                const RecordKey& key);
 
 // The one task whose key begins so, or that has this label; throws UserError with the nearest.
 const db::TaskRow& find_task(const std::vector<db::TaskRow>& tasks, const std::string& name);

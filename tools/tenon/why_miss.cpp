@@ -8,11 +8,12 @@
 #include <set>
 #include <sstream>
 
+#include "history/records.h"
+#include "history/task_history.h"
 #include "support/nearest.h"
 #include "task/serve.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
-#include "tune/best_schedules.h"
 
 namespace tenon::tools {
 namespace {
@@ -131,7 +132,7 @@ class Search {
   }
 
   Miss same_key() const {
-    const tune::TaskHistory history = history_of(db_, {}, {w_.task.key, w_.target, w_.protocol});
+    const history::TaskHistory history = history_of(db_, {}, {w_.task.key, w_.target, w_.protocol});
     if (history.best(true) != nullptr) return fastest_verified(history);
     if (const auto* best = history.best(false)) {
       return {"unverified",
@@ -152,10 +153,10 @@ class Search {
             0};
   }
 
-  Miss fastest_verified(const tune::TaskHistory& history) const {
+  Miss fastest_verified(const history::TaskHistory& history) const {
     std::string why;
     try {
-      const task::Task t = tune::task_of(w_.task, w_.compiled_for);
+      const task::Task t = history::task_of(w_.task, w_.compiled_for);
       for (const task::Measurement* m : history.fastest(SIZE_MAX)) {
         if (!m->verified) continue;
         const task::Served program = task::serve_json(t, m->trace);

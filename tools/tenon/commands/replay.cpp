@@ -6,13 +6,13 @@
 #include <cmath>
 #include <memory>
 
+#include "history/records.h"
 #include "search/strategy/strategy.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/record_selection.h"
 #include "tools/tenon/text.h"
-#include "tune/best_schedules.h"
 #include "tune/replay_space.h"
 
 namespace tenon::tools {
@@ -114,7 +114,7 @@ std::vector<TaskReport> tasks_to_replay(const db::Database& db, const ReplayArgs
     TaskReport r{row, key, nullptr, args.trials, {}};
     try {
       r.recorded = std::make_shared<const tune::ReplaySpace>(
-          tune::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
+          history::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
     } catch (const UserError& damaged) {
       console.warn(fmt::format("task {} is left out: {}", row.key, damaged.what()));
       continue;

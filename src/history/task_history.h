@@ -9,7 +9,7 @@
 
 #include "task/record.h"
 
-namespace tenon::tune {
+namespace tenon::history {
 
 class TaskHistory {
  public:
@@ -24,6 +24,9 @@ class TaskHistory {
   // The fastest `n` that ran and were never found wrong, fastest first.
   std::vector<const task::Measurement*> fastest(size_t n) const;
 
+  // Those whose last word is that they failed.
+  std::vector<const task::Measurement*> failed_programs() const;
+
   int64_t measured() const { return measured_; }
   int64_t failed() const;
   const std::map<std::string, int64_t>& failures() const { return failures_; }  // by outcome
@@ -34,4 +37,4 @@ class TaskHistory {
   int64_t measured_ = 0;
 };
 
-}  // namespace tenon::tune
+}  // namespace tenon::history

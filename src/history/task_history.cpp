@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tune/task_history.h"
+#include "history/task_history.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace tenon::tune {
+namespace tenon::history {
 namespace {
 
 bool faster(const task::Measurement* a, const task::Measurement* b) {
@@ -56,10 +56,19 @@ std::vector<const task::Measurement*> TaskHistory::fastest(size_t n) const {
   return all;
 }
 
+std::vector<const task::Measurement*> TaskHistory::failed_programs() const {
+  std::vector<const task::Measurement*> out;
+  for (const auto& [trace, m] : by_trace_) {
+    const bool decided = m.outcome != task::Outcome::kUndecided;
+    if (decided && m.outcome != task::Outcome::kOk) out.push_back(&m);
+  }
+  return out;
+}
+
 int64_t TaskHistory::failed() const {
   int64_t n = 0;
   for (const auto& [outcome, count] : failures_) n += count;
   return n;
 }
 
-}  // namespace tenon::tune
+}  // namespace tenon::history
