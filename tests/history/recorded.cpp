@@ -9,7 +9,7 @@
 namespace tenon::history {
 namespace {
 
-// Two columns of the features stand for a machine: what is computed at once, and what is kept near.
+// Something that follows from the features, the same for every task.
 double made_up_seconds(const schedule::State& s) {
   const auto row = cost::extract(s);
   double sum = 0;

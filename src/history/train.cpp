@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "history/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "support/hash.h"
+#include "support/parallel.h"
+
+namespace tenon::history {
+namespace {
+
+constexpr uint64_t kSeed = 1;  // one for all: who trains makes no difference
+constexpr uint64_t kHeldOutOf = 5;
+
+uint64_t draw(const std::string& key) { return Hasher().add(key).value(); }
+
+int threads_of(int threads) {
+  return threads > 0 ? threads
+                     : static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+// A task says something about ranking where two programs of it have different times.
+bool can_be_ranked(const Known& k) {
+  return k.entries.size() >= 2 && std::isfinite(k.entries[0].seconds) &&
+         k.entries[0].seconds < k.entries.back().seconds;
+}
+
+// Keys of tasks to hold out. At least one, where two can be ranked, and never all of them.
+std::set<std::string> held_out(const std::vector<Known>& tasks) {
+  std::set<std::string> out;
+  std::string first;  // in the order of draws
+  size_t ranked = 0;
+  for (const Known& k : tasks) {
+    if (!can_be_ranked(k)) continue;
+    ++ranked;
+    if (is_held_out(k.task.key)) out.insert(k.task.key);
+    if (first.empty() || draw(k.task.key) < draw(first)) first = k.task.key;
+  }
+  if (ranked < 2) return {};
+  if (out.empty() || out.size() == ranked) out = {first};
+  return out;
+}
+
+Scores held_out_scores(const std::string& model, const std::vector<cost::Sample>& samples,
+                       const std::set<std::string>& held, int threads) {
+  std::vector<cost::Sample> known, asked;
+  for (const cost::Sample& s : samples) (held.contains(s.task) ? asked : known).push_back(s);
+  const auto learner = cost::make_model(model, kSeed, threads);
+  learner->learn(known, cost::Role::kHistory);
+  return learner->trained() ? score(*learner, asked) : Scores{};
+}
+
+Card card_of(const Where& where, const cost::CostModel& model, const Records& records) {
+  Card c;
+  c.model = model.name();
+  c.target = where.measured;
+  c.protocol = where.protocol;
+  c.triple = where.target->triple;
+  c.vector_bytes = where.target->is_cpu() ? where.target->cpu().vector_bytes : 0;
+  c.features = encoding_of(model);
+  c.tenon = TENON_VERSION;
+  c.rows = records.rows;
+  for (const Known& k : records.tasks) c.tasks.push_back(k.task.key);
+  return c;
+}
+
+}  // namespace
+
+bool is_held_out(const std::string& key) { return draw(key) % kHeldOutOf == 0; }
+
+std::vector<cost::Sample> encode(const cost::CostModel& model, const std::vector<Known>& tasks,
+                                 int threads) {
+  std::vector<std::pair<const Known*, const Entry*>> all;
+  for (const Known& k : tasks) {
+    for (const Entry& e : k.entries) all.emplace_back(&k, &e);
+  }
+  std::vector<cost::Sample> samples(all.size());
+  for_each_parallel(all.size(), threads, [&](size_t i) {
+    const auto& [known, entry] = all[i];
+    auto row = model.encode({.task = known->task,
+                             .trace = entry->trace,
+                             .choices = entry->choices.empty() ? nullptr : &entry->choices});
+    if (row) samples[i] = {std::move(row.value()), known->task.key, entry->seconds};
+  });
+  std::erase_if(samples, [](const cost::Sample& s) { return s.task.empty(); });
+  return samples;
+}
+
+Scores score(const cost::CostModel& model, const std::vector<cost::Sample>& samples) {
+  std::vector<cost::Row> rows;
+  std::set<std::string> tasks;
+  for (const cost::Sample& s : samples) {
+    rows.push_back(s.row);
+    tasks.insert(s.task);
+  }
+  if (rows.empty()) return {};
+  const auto worth = model.score(rows);
+  const auto one = cost::ranking_quality(worth, samples, 1);
+  const auto five = cost::ranking_quality(worth, samples, 5);
+  return {one.top_k_score, five.top_k_score, one.pairwise_accuracy, std::ssize(tasks)};
+}
+
+Scores held_out_scores(const std::string& model, const std::vector<Known>& tasks, int threads) {
+  const int n = threads_of(threads);
+  const auto held = held_out(tasks);
+  if (held.empty()) return {};
+  return held_out_scores(model, encode(*cost::make_model(model, kSeed, n), tasks, n), held, n);
+}
+
+Trained train(const db::Database& db, const Where& where, const TrainOptions& options) {
+  const int threads = threads_of(options.limits.threads);
+  const auto model = cost::make_model(options.model, kSeed, threads);
+  const Records records = read_records(db, where, options.limits);
+  Trained out{std::nullopt, records.rows, records.left_out, records.why};
+  const auto samples = encode(*model, records.tasks, threads);
+  model->learn(samples, cost::Role::kHistory);
+  if (!model->trained()) return out;
+  Card card = card_of(where, *model, records);
+  card.records = std::ssize(samples);
+  card.trained_at = options.now;
+  const auto held = held_out(records.tasks);
+  if (!held.empty()) card.scores = held_out_scores(options.model, samples, held, threads);
+  out.file = ModelFile{std::move(card), model->save()};
+  return out;
+}
+
+}  // namespace tenon::history
