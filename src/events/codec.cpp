@@ -14,6 +14,7 @@ using Json = nlohmann::ordered_json;
 // ---- names and fields ------------------------------------------------------------------------------------------
 
 constexpr const char* name_of(const RunStarted&) { return "run"; }
+constexpr const char* name_of(const HistoryUsed&) { return "history"; }
 constexpr const char* name_of(const PairTried&) { return "pair"; }
 constexpr const char* name_of(const PairsChosen&) { return "pairs"; }
 constexpr const char* name_of(const LayoutTried&) { return "layout"; }
@@ -62,6 +63,18 @@ void fields(F& f, RunStarted& e) {
   f("cost_model", e.cost_model);
   f("measured_before", e.measured_before);
   f("spent_before_s", e.spent_before_s);
+}
+template <class F>
+void fields(F& f, HistoryUsed& e) {
+  f("from", e.from);
+  f("records", e.records);
+  f("tasks", e.tasks);
+  f("trained_at", e.trained_at);
+  f("top1", e.top1);
+  f("top5", e.top5);
+  f("pairwise", e.pairwise);
+  f("held_out", e.held_out);
+  f("notes", e.notes);
 }
 template <class F>
 void fields(F& f, PairTried& e) {

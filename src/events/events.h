@@ -42,6 +42,16 @@ struct RunStarted {
   double spent_before_s = 0;
 };
 
+// What the cost model knew before the run, of all tasks of this target; told once at each start.
+struct HistoryUsed {
+  std::string from;  // "kept", "trained", "shipped"; empty: nothing, and the notes say why
+  int64_t records = 0, tasks = 0;
+  std::string trained_at = {};                  // ISO 8601; empty: not known
+  Seconds top1 = {}, top5 = {}, pairwise = {};  // on tasks that it did not learn from
+  int64_t held_out = 0;                         // so many
+  std::vector<std::string> notes = {};          // what could not be used
+};
+
 struct PairTried {
   std::string task, label;    // of the pair
   std::string first, second;  // the tasks that it would replace
@@ -159,9 +169,9 @@ struct Unknown {
 };
 
 using Event =
-    std::variant<RunStarted, PairTried, PairsChosen, LayoutTried, LayoutsChosen, PlanDecided,
-                 DefaultTimed, ArtifactWritten, RoundDone, NewBest, FoundWrong, Undecided, Refused,
-                 Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
+    std::variant<RunStarted, HistoryUsed, PairTried, PairsChosen, LayoutTried, LayoutsChosen,
+                 PlanDecided, DefaultTimed, ArtifactWritten, RoundDone, NewBest, FoundWrong,
+                 Undecided, Refused, Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
 
 // `t` is the tuning time of the run; nothing: it is not written.
 std::string to_json(const Event& e, std::optional<double> t = {});

@@ -70,6 +70,21 @@ std::optional<std::string> machine_of(const std::string& json) {
   return run == nullptr ? std::nullopt : std::optional(run->target);
 }
 
+events::HistoryUsed history_used(const history::Used& u) {
+  events::HistoryUsed e{.from = u.from, .notes = u.notes};
+  if (!u.card) return e;
+  const history::Scores& s = u.card->scores;
+  e.records = u.card->records;
+  e.tasks = std::ssize(u.card->tasks);
+  e.trained_at = trained_at_text(*u.card);
+  e.held_out = s.tasks;
+  if (s.tasks == 0) return e;
+  e.top1 = s.top1;
+  e.top5 = s.top5;
+  e.pairwise = s.pairwise;
+  return e;
+}
+
 events::RoundDone round_done(const RoundTold& r) {
   events::RoundDone e{.round = r.round,
                       .task = r.task,

@@ -36,6 +36,7 @@ struct RunTold {
 };
 
 events::RunStarted run_started(const RunTold& r);
+events::HistoryUsed history_used(const history::Used& u);
 events::RoundDone round_done(const RoundTold& r);
 events::DefaultTimed default_timed(const std::string& task, const task::Measurement& m);
 events::NewBest new_best(const std::string& task, const TaskResult& result, double was_s);

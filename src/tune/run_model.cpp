@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tune/run_model.h"
 
-#include "files/file.h"
+#include "history/model_file.h"
 #include "search/strategy/scoring.h"
+#include "support/check.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -21,10 +22,15 @@ void RunModel::train() {
 
 std::shared_ptr<RunModel> make_run_model(const TunerOptions& o) {
   const int threads = threads_of(o);
-  return std::make_shared<RunModel>(
-      o.cost_model_file.empty()
-          ? cost::make_model(o.cost_model, o.seed, threads)
-          : cost::load_model(files::read_file(o.cost_model_file), o.seed, threads));
+  if (o.cost_model_file.empty()) {
+    return std::make_shared<RunModel>(cost::make_model(o.cost_model, o.seed, threads));
+  }
+  const std::string bytes = history::model_bytes(o.cost_model_file);
+  try {
+    return std::make_shared<RunModel>(cost::load_model(bytes, o.seed, threads));
+  } catch (const UserError& e) {
+    throw UserError(o.cost_model_file, 0, 0, e.what());
+  }
 }
 
 }  // namespace tenon::tune

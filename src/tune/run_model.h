@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cost/model.h"
+#include "history/renew.h"
 #include "space/space.h"
 
 namespace tenon::tune {
@@ -24,6 +25,11 @@ class RunModel {
   explicit RunModel(std::unique_ptr<cost::CostModel> model) : model_(std::move(model)) {}
 
   const cost::CostModel& model() const { return *model_; }
+  // Begins with what earlier runs learned.
+  history::Used begin(const db::Database& db, const history::Where& where,
+                      const history::Options& options) {
+    return history::begin(db, where, options, *model_);
+  }
   // What came of a program, infinity if it failed. The first time counts.
   void add(const task::Task& t, const space::Program& p, double seconds);
   // Lets the model learn what was added.

@@ -386,10 +386,30 @@ struct Session::Impl {
     } else {
       run = db.begin_run(options.command, model_names());
     }
+    const history::Used known = learn_history();
     find_tasks();
     find_references();
     start_tuner();
+    if (!known.from.empty() || !known.notes.empty()) tell(history_used(known));
     for (size_t m = 0; m < models.size(); ++m) write(m, programs_of(m));
+  }
+
+  // ---- history -----------------------------------------------------------------------------------------------
+
+  history::Where where() const {
+    return {std::make_shared<const target::Target>(options.compile.target),
+            measurer.target(options.compile.target), measurer.protocol()};
+  }
+
+  history::Used learn_history() {
+    if (!options.history) return {};
+    return watch.time("train",
+                      [&] { return options.tuner.model->begin(db, where(), *options.history); });
+  }
+
+  // After the run has ended: what it learned is not lost if this is cut off, for records are there.
+  std::string renew_history() const {
+    return options.history ? history::renew(db, where(), *options.history) : "";
   }
 
   // Decisions that an earlier part of the run told. What cannot be read is decided again.
@@ -720,6 +740,7 @@ struct Session::Impl {
     tell(run_ended(s));
     if (s.reason != "interrupted") db.end_run(run);
     save_model();
+    if (s.reason != "interrupted") s.history = renew_history();
     return s;
   }
 };

@@ -10,11 +10,13 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "artifact/write.h"
 #include "compile/compile.h"
+#include "history/renew.h"
 #include "measure/network_compare.h"
 #include "tune/budget.h"
 #include "tune/layout_search.h"
@@ -36,13 +38,14 @@ struct SessionOptions {
   compile::Options compile;  // target, fuse, threads, and a plan to begin with
   artifact::Outputs outputs;
   TunerOptions tuner;
-  PairOptions pairs;            // searched only where all tasks are tuned
-  LayoutOptions layouts;        // likewise
-  double budget_s = 0;          // 0: until trials or tasks run out
-  std::string tasks = "*";      // glob over labels and keys: others keep their defaults
-  std::string save_cost_model;  // a file for what the model learned; empty: none
-  std::string command;          // what makes two runs the same: model hashes and options
-  int threads = 1;              // that artifacts will run with
+  PairOptions pairs;                        // searched only where all tasks are tuned
+  LayoutOptions layouts;                    // likewise
+  double budget_s = 0;                      // 0: until trials or tasks run out
+  std::string tasks = "*";                  // glob over labels and keys: others keep their defaults
+  std::optional<history::Options> history;  // what earlier runs learned; nothing: not used
+  std::string save_cost_model;              // a file for what the model learned; empty: none
+  std::string command;  // what makes two runs the same: model hashes and options
+  int threads = 1;      // that artifacts will run with
 };
 
 struct ModelSummary {
@@ -65,6 +68,7 @@ struct Summary {
   std::map<std::string, double> seconds;
   std::vector<Budget::Kind> kinds;  // what shared the seconds of this part of the run
   std::vector<TaskTuner::Reason> reasons;
+  std::string history;  // why later runs will not know what this one learned; empty: they will
 };
 
 // Events as the database keeps them, with the time.

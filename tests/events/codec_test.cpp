@@ -28,6 +28,17 @@ const std::pair<Event, std::string> kRows[] = {
      R"("tasks":[{"key":"k","label":"conv","calls":[2.0,0.0],"flops":1000000.0,"origin":"template conv"}],)"
      R"("budget_s":60.0,"trials":100,"target":"t","protocol":"v1","seed":18446744073709551615,"space":"joint",)"
      R"("strategy":"evolution","cost_model":"xgb","measured_before":3,"spent_before_s":1.5})"},
+    {HistoryUsed{.from = "kept",
+                 .records = 1200,
+                 .tasks = 12,
+                 .trained_at = "2026-01-02T03:04:05Z",
+                 .top1 = 0.75,
+                 .top5 = 0.875,
+                 .pairwise = {},
+                 .held_out = 3,
+                 .notes = {"n"}},
+     R"({"event":"history","from":"kept","records":1200,"tasks":12,"trained_at":"2026-01-02T03:04:05Z",)"
+     R"("top1":0.75,"top5":0.875,"pairwise":null,"held_out":3,"notes":["n"]})"},
     {PairTried{.task = "k",
                .label = "l",
                .first = "a",

@@ -74,6 +74,7 @@ Run add_explain(CLI::App& command, Console& console);
 Run add_gather(CLI::App& command, Console& console);
 Run add_help(CLI::App& command, Console& console);
 Run add_licenses(CLI::App& command, Console& console);
+Run add_model(CLI::App& command, Console& console);
 Run add_profile(CLI::App& command, Console& console);
 Run add_replay(CLI::App& command, Console& console);
 Run add_report(CLI::App& command, Console& console);

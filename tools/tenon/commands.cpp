@@ -108,6 +108,16 @@ constexpr CommandRow kCommands[] = {
      "tenon db best --lock tuned.lock\n"
      "tenon db why-miss model.onnx --threads 2",
      add_db},
+    {"model", "Look at, train, score and carry the cost models that tuning begins with",
+     "A model is kept beside the database for each target and protocol, trained on all records "
+     "there. Every run of tenon tune begins with it and renews it; nothing here has to be done by "
+     "hand. Scores are those on tasks that were held out: top-1 and top-5 are the best time over "
+     "the best among the model's first one or five, pairs the share that it orders right.",
+     "tenon model ls\n"
+     "tenon model train --target host\n"
+     "tenon model score --json | jq .models\n"
+     "tenon model export here.model --target host",
+     add_model},
     {"replay", "Run search strategies against recorded measurements, without a device",
      "The programs of a task are those on record, and their times are those that were measured. "
      "The same seeds give the same numbers.",

@@ -20,16 +20,6 @@
 namespace tenon::tools {
 namespace {
 
-// The target that records on this machine name so; null: another machine's.
-std::shared_ptr<const target::Target> target_here(const std::string& measured) {
-  std::vector<target::Target> all = target::known_targets();
-  all.insert(all.begin(), target::host_target());
-  for (const target::Target& t : all) {
-    if (measure::measured_target(t) == measured) return std::make_shared<const target::Target>(t);
-  }
-  return nullptr;
-}
-
 bool is_protocol(const std::string& text) {
   try {
     task::parse_protocol(text);

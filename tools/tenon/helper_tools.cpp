@@ -12,6 +12,11 @@ namespace tenon::tools {
 
 namespace fs = std::filesystem;
 
+fs::path program_folder() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
 std::string find_helper_tool(const std::string& name, const std::string& given) {
   const auto runs = [](const fs::path& p) {
     std::error_code ignored;
@@ -23,8 +28,7 @@ std::string find_helper_tool(const std::string& name, const std::string& given) 
     }
     return given;
   }
-  std::error_code ignored;
-  const fs::path here = fs::read_symlink("/proc/self/exe", ignored).parent_path();
+  const fs::path here = program_folder();
   if (runs(here / name)) {
     return (here / name).string();
   }

@@ -21,11 +21,6 @@ bool matches_task(const db::TaskRow& t, const std::string& text) {
          fnmatch(text.c_str(), t.label.c_str(), 0) == 0;
 }
 
-bool matches_target(const std::string& fingerprint, const std::string& text) {
-  return text == "host" ? fingerprint == measure::measured_target(target::host_target())
-                        : fingerprint.find(text) != std::string::npos;
-}
-
 // Rows of tasks, and a bare one for each key that was measured without one.
 std::vector<db::TaskRow> all_tasks(const db::Database& db, const std::vector<db::Group>& groups) {
   std::vector<db::TaskRow> tasks = db.tasks();
@@ -49,13 +44,22 @@ void check_found(bool found, const char* option, const std::string& text,
 
 }  // namespace
 
-void add_selection_options(CLI::App& command, SelectionOptions& options) {
-  command.add_option("--task", options.task, "Beginning of a task's key, or glob over labels")
-      ->type_name("TASK");
+bool matches_target(const std::string& fingerprint, const std::string& text) {
+  return text == "host" ? fingerprint == measure::measured_target(target::host_target())
+                        : fingerprint.find(text) != std::string::npos;
+}
+
+void add_machine_options(CLI::App& command, SelectionOptions& options) {
   command.add_option("--target", options.target, "host, or a part of the target's fingerprint")
       ->type_name("TARGET");
   command.add_option("--protocol", options.protocol, "A part of the protocol, such as threads=2")
       ->type_name("PROTOCOL");
+}
+
+void add_selection_options(CLI::App& command, SelectionOptions& options) {
+  command.add_option("--task", options.task, "Beginning of a task's key, or glob over labels")
+      ->type_name("TASK");
+  add_machine_options(command, options);
   command.add_option("--run", options.run, "Beginning of a run's id, or 'last'")->type_name("RUN");
 }
 
@@ -103,6 +107,15 @@ Selection select(const db::Database& db, const SelectionOptions& o) {
     if (!measured_only || !s.keys_of(t.key).empty()) s.tasks.push_back(std::move(t));
   }
   return s;
+}
+
+std::shared_ptr<const target::Target> target_here(const std::string& measured) {
+  std::vector<target::Target> all = target::known_targets();
+  all.insert(all.begin(), target::host_target());
+  for (const target::Target& t : all) {
+    if (measure::measured_target(t) == measured) return std::make_shared<const target::Target>(t);
+  }
+  return nullptr;
 }
 
 history::TaskHistory history_of(const db::Database& db, const Selection& selection,

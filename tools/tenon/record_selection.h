@@ -4,12 +4,14 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "db/db.h"
 #include "history/task_history.h"
+#include "target/target.h"
 
 namespace tenon::tools {
 
@@ -21,6 +23,10 @@ struct SelectionOptions {
   bool any() const { return !(task + target + protocol + run).empty(); }
 };
 void add_selection_options(CLI::App& command, SelectionOptions& options);
+// --target and --protocol alone.
+void add_machine_options(CLI::App& command, SelectionOptions& options);
+// Whether an option --target means the fingerprint.
+bool matches_target(const std::string& fingerprint, const std::string& text);
 
 // Only times of one key compare.
 struct RecordKey {
@@ -39,6 +45,9 @@ struct Selection {
 
 // Throws UserError for an option that nothing in the database answers to.
 Selection select(const db::Database& db, const SelectionOptions& options);
+
+// The target that records on this machine name so; null: another machine's.
+std::shared_ptr<const target::Target> target_here(const std::string& measured);
 
 // What is known of a key, from the runs that were selected.
 history::TaskHistory history_of(const db::Database& db, const Selection& selection,

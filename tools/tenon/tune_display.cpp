@@ -68,12 +68,22 @@ void TuneDisplay::take(const std::string& event) {
   console_.log(event);
 }
 
-void TuneDisplay::note(const std::string& line) {
-  const std::lock_guard lock(mutex_);
+void TuneDisplay::make_room() {
   if (kind_ == ProgressKind::kBar) {
     write_stderr(back_to_top() + "\033[J");
     last_.clear();
   }
+}
+
+void TuneDisplay::note(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  make_room();
+  console_.note(line);
+}
+
+void TuneDisplay::warn(const std::string& line) {
+  const std::lock_guard lock(mutex_);
+  make_room();
   console_.warn(line);
 }
 

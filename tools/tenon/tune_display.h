@@ -25,12 +25,14 @@ class TuneDisplay {
   TuneDisplay& operator=(const TuneDisplay&) = delete;
 
   void take(const std::string& event);  // from any thread
-  // A line that stays, above the picture; not with --quiet.
+  // Lines that stay, above the picture; not with --quiet.
   void note(const std::string& line);
+  void warn(const std::string& line);
   void finish();  // draws the last picture; nothing is drawn afterwards
   TuneProgress progress() const;
 
  private:
+  void make_room();  // for a line
   void loop();
   void draw();
   std::string back_to_top();  // the cursor, before what was drawn

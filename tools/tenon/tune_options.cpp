@@ -107,6 +107,11 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
       ->capture_default_str()
       ->type_name("NAME|FILE");
   command
+      .add_option("--history", o.history,
+                  "Whether the cost model begins with what earlier runs on this machine measured")
+      ->check(CLI::IsMember(words(kOnOff)))
+      ->capture_default_str();
+  command
       .add_option("--save-cost-model", o.save_cost_model,
                   "Where to leave the trained model, for --cost-model of later runs")
       ->type_name("FILE");
@@ -301,6 +306,18 @@ void set_layout_agent(const TuneOptions& o, tune::LayoutOptions& layouts) {
   learner->save((folder.path() / "tried").string());
 }
 
+// On the pretend device nothing depends on when it runs, nor on what happens to lie beside the program.
+history::Options history_options(const TuneOptions& o) {
+  history::Options h{.database = db_file(o.db), .model = o.cost_model};
+  h.limits.threads = o.search_threads > 0 ? o.search_threads : runtime::default_threads();
+  if (o.sim) {
+    h.now = [] { return int64_t{0}; };
+  } else {
+    h.shipped = history::shipped_places(program_folder());
+  }
+  return h;
+}
+
 tune::SessionOptions session_options(const TuneOptions& o) {
   tune::SessionOptions s;
   s.compile.target = target_of(o.model);
@@ -350,6 +367,9 @@ tune::SessionOptions session_options(const TuneOptions& o) {
         fmt::format("--cost-model: there is no model and no file called '{}'", o.cost_model),
         did_you_mean(o.cost_model, models, fmt::format("models: {}", fmt::join(models, ", "))));
   }
+  if (find(kOnOff, o.history) && t.cost_model_file.empty() && t.cost_model != "random") {
+    s.history = history_options(o);
+  }
   return s;
 }
 
@@ -386,6 +406,7 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   add("--layouts", o.layouts, usual.layouts);
   add("--layout-agent", o.layout_agent, usual.layout_agent);
   add("--cost-model", o.cost_model, usual.cost_model);
+  add("--history", o.history, usual.history);
   add("--verify", o.verify, usual.verify);
   add("--objective", o.objective, usual.objective);
   add("--early-stop", o.early_stop, usual.early_stop);

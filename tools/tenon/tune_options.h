@@ -30,6 +30,7 @@ struct TuneOptions {
   std::string layouts = "evolution";
   std::string layout_agent;  // file
   std::string cost_model = "xgb";
+  std::string history = "on";
   std::string save_cost_model;  // file
   std::string verify = "best";
   std::string objective = "sum";

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "events/events.h"
+#include "report/page/words.h"
 
 namespace tenon::tools {
 
@@ -26,6 +27,14 @@ std::optional<std::string> TuneWarnings::take(const std::string& event) {
       "a program could not be judged, so nothing is recorded of it: {} "
       "(others are only counted)",
       e->why);
+}
+
+std::optional<std::string> history_line(const std::string& event) {
+  const events::Parsed parsed = events::parse(event);
+  if (!parsed.event) return std::nullopt;
+  const auto* e = std::get_if<events::HistoryUsed>(&*parsed.event);
+  if (e == nullptr) return std::nullopt;
+  return "history  " + report::history_text(*e);
 }
 
 }  // namespace tenon::tools

@@ -19,4 +19,7 @@ class TuneWarnings {
   std::set<std::string> said_;
 };
 
+// What the cost model knew before the run, if the event is about that.
+std::optional<std::string> history_line(const std::string& event);
+
 }  // namespace tenon::tools

@@ -122,6 +122,23 @@ std::string ending(const RunStory& run) {
   return run.finished.empty() ? "cut off, or still going on" : "finished";
 }
 
+std::string history_text(const events::HistoryUsed& e) {
+  std::string out = e.from.empty() ? "none" : "";
+  if (!e.from.empty()) {
+    out = fmt::format("{} of {}", counted(static_cast<size_t>(e.records), "record"),
+                      counted(static_cast<size_t>(e.tasks), "task"));
+    if (e.from == "shipped") out += ", as it ships with tenon";
+    if (!e.trained_at.empty()) out += ", trained " + e.trained_at;
+  }
+  if (e.held_out > 0 && e.top1 && e.top5 && e.pairwise) {
+    out += fmt::format(
+        "; on {} that it did not learn from: top-1 {:.2f}, top-5 {:.2f}, pairs {:.2f}",
+        counted(static_cast<size_t>(e.held_out), "task"), *e.top1, *e.top5, *e.pairwise);
+  }
+  for (const std::string& note : e.notes) out += "; " + note;
+  return out;
+}
+
 std::vector<Fact> facts(const RunStory& run) {
   std::vector<Fact> out;
   const auto add = [&](const char* name, const std::string& value) {
@@ -139,6 +156,7 @@ std::vector<Fact> facts(const RunStory& run) {
   add("measured",
       fmt::format("{} programs, {} failed", grouped(run.measured), grouped(run.failed)));
   if (run.measured_before > 0) add("known before", grouped(run.measured_before) + " records");
+  if (run.history) add("history", history_text(*run.history));
   if (run.first_artifact_s) add("first artifact after", duration_text(*run.first_artifact_s));
   std::string search = run.strategy;
   if (!run.space.empty()) search += " over " + run.space;
@@ -154,7 +172,7 @@ std::string task_name(const TaskStory& t) {
 }
 
 std::string counted(size_t n, std::string_view noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
+  return fmt::format("{} {}{}", grouped(static_cast<int64_t>(n)), noun, n == 1 ? "" : "s");
 }
 
 std::string pairs_text(const RunStory& run) {

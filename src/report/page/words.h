@@ -34,6 +34,10 @@ struct Fact {
 // Machine, protocol, budget, search: what somebody needs to know to believe the numbers.
 std::vector<Fact> facts(const RunStory& run);
 
+// What the cost model knew before the run: "1,234 records of 12 tasks, trained 2026-01-02T03:04:05Z; on 3 tasks that it
+// did not learn from: top-1 0.91, top-5 0.98, pairs 0.84". Then what could not be used.
+std::string history_text(const events::HistoryUsed& e);
+
 // Name in a sentence: "conv bias relu 1x64x28x28".
 std::string task_name(const TaskStory& t);
 

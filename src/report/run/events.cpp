@@ -98,6 +98,8 @@ class Reader {
     }
   }
 
+  void take_event(const events::HistoryUsed& e) { story().history = e; }
+
   void take_event(const events::DefaultTimed& e) {
     TaskStory& t = task(e.task);
     t.default_s = e.s;

@@ -32,6 +32,19 @@ Json network(const std::optional<NetworkResult>& n) {
           {"tasks", n->tasks}};
 }
 
+Json history(const std::optional<events::HistoryUsed>& h) {
+  if (!h) return nullptr;
+  return {{"from", h->from},
+          {"records", h->records},
+          {"tasks", h->tasks},
+          {"trained_at", h->trained_at.empty() ? Json(nullptr) : Json(h->trained_at)},
+          {"top1", number(h->top1)},
+          {"top5", number(h->top5)},
+          {"pairwise", number(h->pairwise)},
+          {"held_out", h->held_out},
+          {"notes", h->notes}};
+}
+
 Json schedule(const ScheduleText& s) {
   if (s.json.empty()) return nullptr;
   Json out = {{"trace", s.json}, {"loops", s.loops}};
@@ -162,6 +175,7 @@ std::string to_json(const RunStory& run) {
               {"measured", run.measured},
               {"failed", run.failed},
               {"measured_before", run.measured_before},
+              {"history", history(run.history)},
               {"spent_s", run.spent_s},
               {"first_artifact_s", number(run.first_artifact_s)},
               {"unreadable_events", run.unreadable}};

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "db/db.h"
+#include "events/events.h"
 #include "report/network/network.h"
 
 namespace tenon::report {
@@ -124,9 +125,10 @@ struct RunStory {
   double budget_s = 0;
   int64_t trials_limit = 0;
   uint64_t seed = 0;
-  int parts = 0;                // times that it was started
-  int64_t measured_before = 0;  // records that it began with
-  std::string reason;           // why it ended; empty: cut off, or going on
+  int parts = 0;                               // times that it was started
+  int64_t measured_before = 0;                 // records that it began with
+  std::optional<events::HistoryUsed> history;  // that it began with; nothing: none was told
+  std::string reason;                          // why it ended; empty: cut off, or going on
   int64_t rounds = 0, measured = 0, failed = 0;
   double spent_s = 0;
   Seconds first_artifact_s;

@@ -114,7 +114,8 @@ std::vector<TaskReport> tasks_to_replay(const db::Database& db, const ReplayArgs
     TaskReport r{row, key, nullptr, args.trials, {}};
     try {
       r.recorded = std::make_shared<const tune::ReplaySpace>(
-          history::task_of(row, target), db.measurements({key.task, key.target, key.protocol, s.run}));
+          history::task_of(row, target),
+          db.measurements({key.task, key.target, key.protocol, s.run}));
     } catch (const UserError& damaged) {
       console.warn(fmt::format("task {} is left out: {}", row.key, damaged.what()));
       continue;

@@ -125,6 +125,9 @@ int conclude(const TuneOptions& o, const tune::SessionOptions& session, const tu
   } else if (!o.jsonl) {
     console.answer(summary_text(s, progress));
   }
+  if (!s.history.empty()) {
+    console.warn(s.history);
+  }
   if (code == kExitInterrupted) {
     console.note(fmt::format("saved; run the same command again to continue ({})",
                              what_is_left(s, session)));
@@ -147,7 +150,7 @@ int tune_models(const TuneOptions& o, std::vector<tune::Model> models, tune::Ses
                 const Devices& devices, const Interrupt& interrupt, const Console& console) {
   const auto stop = [&] { return interrupt.asked(); };
   TuneDisplay display(console, stop);
-  const auto say = [&](const std::string& text) { display.note(text); };
+  const auto say = [&](const std::string& text) { display.warn(text); };
   const auto db = open_db(o.db, wait_for_writer(o.db, say, stop));
   say_before(o, session, console);
   session.compile.warn = [&, said = std::set<std::string>()](const std::string& text) mutable {
@@ -158,6 +161,9 @@ int tune_models(const TuneOptions& o, std::vector<tune::Model> models, tune::Ses
   TuneWarnings warnings;
   const auto tell = [&](const std::string& event) {
     display.take(event);
+    if (const auto line = history_line(event)) {
+      display.note(*line);
+    }
     if (const auto warning = warnings.take(event)) {
       say(*warning);
     }
