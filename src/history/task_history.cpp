@@ -25,6 +25,7 @@ void TaskHistory::add(const task::Measurement& given) {
   if (m.outcome != task::Outcome::kOk) ++failures_[to_string(m.outcome)];
   const auto [it, first] = by_trace_.emplace(m.trace, m);
   if (first || it->second.outcome == task::Outcome::kWrong) return;
+  if (m.choices.empty()) m.choices = it->second.choices;  // who measures again may not know them
   if (it->second.outcome == task::Outcome::kUndecided) it->second = m;
   const bool verified = it->second.verified || m.verified;
   // A machine that was busy for once does not undo what ran before.

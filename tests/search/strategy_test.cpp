@@ -50,6 +50,38 @@ TEST(Strategy, SameSeedSameTrialsOnAnyNumberOfThreads) {
 }
 
 // The template's space remembers what it saw; that must not show.
+// What is known from elsewhere comes right after the space's own seeds, once.
+TEST(Strategy, BeginsWithWhatItIsGiven) {
+  const task::Task t = matmul();
+  const auto space = make_space("joint", t);
+  Rng draws(3);
+  std::vector<space::Program> given;
+  while (given.size() < 4) {
+    auto p = space->sample(draws);
+    if (p) given.push_back(std::move(p.value()));
+  }
+  std::vector<uint64_t> expected;
+  for (const space::Program& p : space->first()) expected.push_back(p.hash);
+  for (const space::Program& p : given) expected.push_back(p.hash);
+  const auto model = cost::make_model("xgb", 1, 1);
+  for (const cost::CostModel* m : {static_cast<const cost::CostModel*>(nullptr),
+                                   static_cast<const cost::CostModel*>(model.get())}) {
+    for (const std::string& name : loop_strategies()) {
+      StrategyOptions options;
+      options.population = 64;
+      const auto strategy = make_strategy(name, *space, m, options);
+      strategy->begin_with(given);
+      Rng rng(1);
+      std::vector<uint64_t> hashes;
+      for (const space::Program& p : strategy->propose(24, rng)) hashes.push_back(p.hash);
+      ASSERT_GE(hashes.size(), expected.size()) << name;
+      EXPECT_TRUE(std::equal(expected.begin(), expected.end(), hashes.begin())) << name;
+      std::sort(hashes.begin(), hashes.end());
+      EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end()) << name;
+    }
+  }
+}
+
 TEST(Strategy, SameSeedSameTrialsInEverySpace) {
   const task::Task t = convolution();
   for (const SpaceRow& r : spaces()) {

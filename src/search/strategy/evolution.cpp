@@ -40,6 +40,10 @@ class Evolution : public Strategy {
 
   void set_population(size_t n) override { options_.population = n; }
 
+  void begin_with(std::vector<Program> programs) override {
+    for (Program& p : programs) first_.push_back(looked_at(std::move(p)));
+  }
+
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) {
       proposed_.insert(t.program.hash);

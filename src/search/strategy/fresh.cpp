@@ -14,6 +14,10 @@ void fill_up(const space::Space& s, space::Partial& p) {
 
 }  // namespace
 
+void FreshPrograms::begin_with(std::vector<space::Program> programs) {
+  for (space::Program& p : programs) seeds_.push_back(std::move(p));
+}
+
 std::optional<space::Program> FreshPrograms::next_seed() {
   while (next_seed_ < seeds_.size()) {
     const space::Program& p = seeds_[next_seed_++];

@@ -16,6 +16,8 @@ class FreshPrograms {
   // True if the program was not seen; it is from now on.
   bool take(const space::Program& p) { return seen_.insert(p.hash).second; }
   const Seen& seen() const { return seen_; }
+  // As Strategy::begin_with.
+  void begin_with(std::vector<space::Program> programs);
   std::optional<space::Program> next_seed();
   std::optional<space::Program> draw(Rng& rng);
   // The next in the order of their choices. Nothing: there is no other, or thousands in a row were refused.

@@ -32,6 +32,10 @@ class Random : public Strategy {
     for (const Tried& t : measured) fresh_.take(t.program);
   }
 
+  void begin_with(std::vector<Program> programs) override {
+    fresh_.begin_with(std::move(programs));
+  }
+
  private:
   const space::Space& space_;
   StrategyOptions options_;

@@ -32,6 +32,8 @@ class Strategy {
   // give the same answer whatever the number of threads.
   virtual std::vector<space::Program> propose(size_t n, Rng& rng) = 0;
   virtual void tell(std::span<const Tried> measured) = 0;
+  // Programs of this space that are known to be good elsewhere: proposed right after the space's own seeds.
+  virtual void begin_with(std::vector<space::Program>) {}
   // How many candidates to look at, from now on; a hint.
   virtual void set_population(size_t) {}
 };

@@ -33,6 +33,10 @@ class Tournament : public Strategy {
     }
   }
 
+  void begin_with(std::vector<Program> programs) override {
+    fresh_.begin_with(std::move(programs));
+  }
+
  private:
   std::optional<Program> propose_one(Rng& rng) {
     if (auto p = fresh_.next_seed()) return p;
