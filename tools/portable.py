@@ -6,6 +6,7 @@
       bin/       tenon, tenon-build and tenon-compare (the same program), tenon-run;
                  with --quality also quality_bench, for measuring elsewhere
       lib/tenon/ XGBoost and what it needs beyond the C library
+      share/     tables of good programs, for tenon tune
       licences/  the notices of all of it
 """
 import pathlib
@@ -81,6 +82,7 @@ def pack(build, root, quality):
         (folder / "bin" / name).symlink_to("tenon")
     for name, file in with_needed("libxgboost.so.0").items():
         shutil.copy(file, folder / "lib" / "tenon" / name)
+    shutil.copytree(root / "share", folder / "share")
     write_licences(folder / "licences", folder / "bin" / "tenon", root)
     (folder / "README.txt").write_text(README)
     return folder

@@ -24,6 +24,7 @@ constexpr const char* name_of(const DefaultTimed&) { return "default"; }
 constexpr const char* name_of(const ArtifactWritten&) { return "artifact"; }
 constexpr const char* name_of(const RoundDone&) { return "round"; }
 constexpr const char* name_of(const NewBest&) { return "best"; }
+constexpr const char* name_of(const Transplanted&) { return "transplanted"; }
 constexpr const char* name_of(const FoundWrong&) { return "wrong"; }
 constexpr const char* name_of(const Undecided&) { return "undecided"; }
 constexpr const char* name_of(const Refused&) { return "refused"; }
@@ -155,6 +156,16 @@ void fields(F& f, NewBest& e) {
   f("s", e.s);
   f("was_s", e.was_s);
   f("default_s", e.default_s);
+  f("trace", e.trace);
+}
+template <class F>
+void fields(F& f, Transplanted& e) {
+  f("task", e.task);
+  f("tried", e.tried);
+  f("ok", e.ok);
+  f("from", e.from);
+  f("s", e.s);
+  f("best_s", e.best_s);
   f("trace", e.trace);
 }
 template <class F>

@@ -119,6 +119,15 @@ struct NewBest {
   std::string trace;
 };
 
+// Programs of similar tasks that were among the first tried.
+struct Transplanted {
+  std::string task;
+  int64_t tried = 0, ok = 0;
+  std::vector<std::string> from;  // keys of the tasks that they come from, nearest first
+  Seconds s, best_s;              // of the fastest of them, and of the task's best by then
+  std::string trace;              // of the fastest
+};
+
 struct FoundWrong {
   std::string task, why, trace;
 };
@@ -170,7 +179,7 @@ struct Unknown {
 
 using Event =
     std::variant<RunStarted, HistoryUsed, PairTried, PairsChosen, LayoutTried, LayoutsChosen,
-                 PlanDecided, DefaultTimed, ArtifactWritten, RoundDone, NewBest, FoundWrong,
+                 PlanDecided, DefaultTimed, ArtifactWritten, RoundDone, NewBest, Transplanted, FoundWrong,
                  Undecided, Refused, Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
 
 // `t` is the tuning time of the run; nothing: it is not written.

@@ -8,6 +8,8 @@
 #include <cmath>
 
 #include "files/file.h"
+#include "history/known_programs.h"
+#include "history/program_table.h"
 #include "measure/cores.h"
 #include "support/check.h"
 #include "support/private_folder.h"
@@ -371,9 +373,19 @@ struct Session::Impl {
     return true;  // it was cut off before it told anything
   }
 
+  // Of the table and of the records by now; what a table cannot say is left out.
+  std::shared_ptr<history::KnownPrograms> known_programs() const {
+    const std::string table = options.programs.empty() ? "" : files::read_file(options.programs);
+    auto known = std::make_shared<history::KnownPrograms>(history::read_table(table).tasks);
+    known->add_records(db, {std::make_shared<const target::Target>(options.compile.target),
+                            measurer.target(options.compile.target), measurer.protocol()});
+    return known;
+  }
+
   void begin() {
     start = watch.now();
     if (options.tuner.model == nullptr) options.tuner.model = make_run_model(options.tuner);
+    if (options.transplant) options.tuner.known = known_programs();
     claim = db.claim_runs(options.command, model_names());
     const auto mine = [&](const db::RunRow& r) { return is_of_this_machine(r); };
     if (const auto cut_off = db.unfinished(options.command, model_names(), mine)) {

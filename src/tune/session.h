@@ -40,6 +40,8 @@ struct SessionOptions {
   TunerOptions tuner;
   PairOptions pairs;                        // searched only where all tasks are tuned
   LayoutOptions layouts;                    // likewise
+  bool transplant = true;       // begin with programs of similar tasks
+  std::string programs;         // a table of them (history/program_table.h); empty: none
   double budget_s = 0;                      // 0: until trials or tasks run out
   std::string tasks = "*";                  // glob over labels and keys: others keep their defaults
   std::optional<history::Options> history;  // what earlier runs learned; nothing: not used

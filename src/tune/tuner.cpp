@@ -20,6 +20,7 @@
 #include "te/text.h"
 #include "tune/events.h"
 #include "tune/in_flight.h"
+#include "tune/transplants.h"
 
 namespace tenon::tune {
 namespace {
@@ -61,6 +62,7 @@ struct Entry {
   std::unique_ptr<space::Space> space;
   std::unique_ptr<search::Strategy> strategy;
   history::TaskHistory history;
+  Transplants transplants;
   TaskResult result;
 };
 
@@ -451,7 +453,13 @@ struct TaskTuner::Impl {
     Batch batch{.entry = i, .before = watch.seconds()};
     Rng own = rng.fork();
     e.strategy->set_population(population_of(e));
-    batch.proposed = watch.time("search", [&] { return e.strategy->propose(n, own); });
+    batch.proposed = watch.time("search", [&] {
+      if (options.known != nullptr) {
+        e.transplants.begin(*options.known, *e.space, *e.strategy,
+                            static_cast<size_t>(options.round));
+      }
+      return e.strategy->propose(n, own);
+    });
     if (batch.proposed.empty()) {
       scheduler.kill(static_cast<int>(i));
       return;
@@ -513,6 +521,7 @@ struct TaskTuner::Impl {
     const cost::RankingQuality quality =
         trained ? ranking(e, b.proposed, got) : cost::RankingQuality{};
     keep(e, got, b.proposed);
+    if (const auto t = e.transplants.told(e.given.task.key, b.proposed, got, e.result)) tell(*t);
     std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
     watch.time("train", [&] { model->train(); });
     adapt_population(e, b.before);

@@ -16,6 +16,7 @@
 
 #include "db/db.h"
 #include "events/events.h"
+#include "history/known_programs.h"
 #include "measure/measure.h"
 #include "search/strategy/strategy.h"
 #include "task/task.h"
@@ -46,6 +47,8 @@ struct TunerOptions {
   std::string cost_model = "xgb";
   std::string cost_model_file;      // saved by an earlier run, instead of the row; empty: none
   std::shared_ptr<RunModel> model;  // what the stages of a run share; null: one of these options
+  // Whose programs tasks begin with, shared likewise; null: none.
+  std::shared_ptr<history::KnownPrograms> known;
   Verify verify = Verify::kBest;
   // Programs that round worse (plan::Errors::judge) are left alone, and told of.
   templates::Accuracy accuracy = templates::Accuracy::kFast;

@@ -5,12 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <set>
 
 #include "history/alike_tasks.h"
 #include "history/program_table.h"
 #include "history/recorded.h"
+#include "measure/measure.h"
 #include "search/programs.h"
 #include "search/space/spaces.h"
 #include "search/space/structures.h"
@@ -185,6 +188,60 @@ TEST(Transplant, TakesTurnsBetweenTasks) {
   const auto again = transplants(*space, nearest, 6);
   ASSERT_EQ(again.size(), all.size());
   for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(again[i].program.hash, all[i].program.hash);
+}
+
+double fastest(const task::Task& t, const std::vector<schedule::Trace>& traces) {
+  measure::SimOptions sim;
+  sim.noise = 0;
+  double best = std::numeric_limits<double>::infinity();
+  for (const task::Measurement& m :
+       measure::measure(*measure::sim_measurer(sim), t, traces, 0, [] { return false; })) {
+    if (has_time(m)) best = std::min(best, m.median_s);
+  }
+  return best;
+}
+
+std::vector<schedule::Trace> traces_of(const space::Space& s, const std::vector<Choices>& all) {
+  std::vector<schedule::Trace> out;
+  for (const Choices& c : all) out.push_back(s.build({c})->trace);
+  return out;
+}
+
+// The best four of many draws for one task, in another: faster than the best of four draws for that, on the pretend
+// device.
+TEST(Transplant, IsBetterThanDrawing) {
+  const size_t many = kSanitized ? 40 : 120;
+  const std::pair<task::Task, task::Task> pairs[] = {
+      {conv({.in = 64, .out = 64, .size = 28}),
+       conv({.in = 128, .out = 128, .size = 14, .after = After::kBiasRelu})},
+      {conv({.in = 96, .out = 32, .size = 14, .kernel = 1, .after = After::kRelu}),
+       conv({.in = 128, .out = 64, .size = 28, .kernel = 1})},
+      {matmul(128, 256, 128, After::kRelu), matmul(96, 512, 256)},
+  };
+  double gain = 0;
+  for (const auto& [from, to] : pairs) {
+    const auto from_space = search::make_space("sketch", from);
+    const auto to_space = search::make_space("sketch", to);
+    Rng rng(11);
+    std::vector<std::pair<double, Choices>> drawn;
+    for (const Choices& c : draw(*from_space, many, rng)) {
+      drawn.push_back({fastest(from, traces_of(*from_space, {c})), c});
+    }
+    std::sort(drawn.begin(), drawn.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<Choices> best;
+    for (size_t i = 0; i < 4; ++i) best.push_back(drawn[i].second);
+    std::vector<schedule::Trace> moved;
+    for (const Transplant& t : transplants(*to_space, {known(from, best)}, 4)) {
+      moved.push_back(t.program.trace);
+    }
+    const double here = fastest(to, moved);
+    const double blind = fastest(to, traces_of(*to_space, draw(*to_space, 4, rng)));
+    std::printf("%s: %.2f times as fast as the best of as many draws\n", to.label.c_str(),
+                blind / here);
+    gain += std::log(blind / here) / static_cast<double>(std::size(pairs));
+  }
+  EXPECT_GT(std::exp(gain), 1.2);
 }
 
 // Whatever comes of a program of one task in another computes what the other's definition does.

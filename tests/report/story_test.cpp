@@ -126,6 +126,21 @@ TEST_F(Story, PartsOfAResumedRunAddUp) {
   EXPECT_EQ(s.tasks.size(), 1u) << "named at each start";
 }
 
+TEST_F(Story, TransplantsAreCounted) {
+  tell_run();
+  tell(4, R"({"event":"transplanted","task":"k","tried":4,"ok":4,"from":["a","b"],"trace":"[]"})");
+  tell(5, R"({"event":"transplanted","task":"l","tried":2,"ok":1,"from":["b"],"trace":"[1]"})");
+  tell(6, R"({"event":"best","task":"k","s":0.001,"trace":"[]"})");
+  const RunStory s = read();
+  EXPECT_EQ(s.transplants.tried, 6);
+  EXPECT_EQ(s.transplants.tasks, 2);
+  EXPECT_EQ(s.transplants.from, 2);
+  EXPECT_EQ(s.transplants.kept, 1);
+  EXPECT_NE(
+      to_markdown(s).find("- transplanted: 6 programs of 2 similar tasks into 2 tasks, best of 1"),
+      std::string::npos);
+}
+
 TEST_F(Story, FinalsCanKeepTheDefault) {
   db_->add_task({"k", kTe, "", "relu", 35});
   tell_run();

@@ -10,6 +10,7 @@
 
 #include "db/db.h"
 #include "files/file.h"
+#include "history/program_table.h"
 #include "history/records.h"
 #include "measure/tasks.h"
 #include "search/space/spaces.h"
@@ -180,6 +181,37 @@ TEST_F(DbCommands, ShowTellsAllOfATaskOrARun) {
   EXPECT_EQ(shown["measured"], 80);
   EXPECT_TRUE(contains(on(records(), {"show", run}).out, "ended    trials"));
   EXPECT_EQ(on(records(), {"show", "last"}).out, on(records(), {"show", run}).out);
+}
+
+TEST_F(DbCommands, ProgramsAreATable) {
+  const std::string file = in_dir("programs.db");
+  {
+    const auto db = db::Database::open(file);
+    db->add_task({"0123456789abcdef", "no text", "", "", 0});
+    for (const task::Task& t : {first(), second()}) {
+      add_task(*db, t);
+      const auto space = search::make_space("sketch", t);
+      Rng rng(7);
+      for (int i = 0; i < 4; ++i) {
+        const auto p = space->sample(rng);
+        if (!p) continue;
+        task::Measurement m = measurement(t, p->trace, 1e-3 * (1 + 0.01 * i));
+        m.choices = space::to_json(p->choices);
+        db->record({m});
+      }
+    }
+  }
+  const std::string table = in_dir("programs.txt");
+  const Outcome o = on(file, {"programs", "--best", "2", "-o", table, "--json"});
+  EXPECT_TRUE(contains(o.err, "task 0123456789abcdef is left out")) << o.err;
+  const Json answer = parse_answer(o, "programs");
+  EXPECT_EQ(answer["tasks"], 2);
+  EXPECT_EQ(answer["programs"], 4);
+  const history::Table read = history::read_table(files::read_file(table));
+  EXPECT_EQ(read.left_out, 0U);
+  ASSERT_EQ(read.tasks.size(), 2U);
+  EXPECT_EQ(read.tasks[0].programs.size(), 2U);
+  EXPECT_EQ(on(file, {"programs", "--best", "2"}).out, files::read_file(table));
 }
 
 TEST_F(DbCommands, ShowMarksTimesOfCoresThatWereApart) {

@@ -49,6 +49,8 @@ TEST(TuneOptions, MistakesAreSentences) {
     {{"--space", "outer"}, 2, "--space"},
     {{"--strategy", "luck"}, 2, "--strategy"},
     {{"--pairs", "some"}, 2, "--pairs"},
+    {{"--transplant", "some"}, 2, "--transplant"},
+    {{"--programs", "no/such/table"}, 2, "there is no such table of programs"},
     {{"--verify", "never"}, 2, "--verify"},
     {{"--objective", "max"}, 2, "--objective"},
     {{"--cost-model", "xbg"}, 2, "no model and no file called 'xbg' (did you mean 'xgb'?)"},

@@ -12,6 +12,7 @@
 
 #include "measure/at_once.h"
 #include "search/tasks.h"
+#include "task/serve.h"
 #include "templates/template.h"
 
 namespace tenon::tune {
@@ -226,6 +227,40 @@ TEST_F(TunerTest, WhatWasRecordedIsNotMeasuredAgain) {
   std::set<std::string> traces;
   for (const auto& m : db_->measurements({})) {
     EXPECT_TRUE(traces.insert(m.task + m.trace).second) << "measured twice";
+  }
+}
+
+// The first task's records are what the second begins with, in one run.
+TEST_F(TunerTest, TasksBeginWithProgramsOfSimilarOnes) {
+  const std::vector<TaskToTune> first = {product(24, 16, 32)};
+  const std::vector<TaskToTune> second = {product(24, 32, 32)};
+  std::vector<std::string> told;
+  for (int again = 0; again < 2; ++again) {
+    TearDown();
+    SetUp();
+    events_.clear();
+    Device d(0);
+    TunerOptions o = small(5);
+    o.known = std::make_shared<history::KnownPrograms>();
+    const auto& target = first[0].task.target;
+    o.known->add_records(*db_, {target, d.target(*target), d.protocol()});
+    for (const auto& tasks : {first, second}) {
+      o.trials = 0;
+      const std::string run = db_->begin_run("c", "m");
+      TaskTuner t(tasks, {{{1}, 0, 0}}, o, d, db_.get(), run,
+                  [this](const events::Event& e) { events_.push_back(to_json(e)); });
+      for (int i = 0; i < 4; ++i) t.step([] { return false; });
+    }
+    const auto transplanted = of_kind("transplanted");
+    ASSERT_EQ(transplanted.size(), 1U) << "nothing is like the first task";
+    const Json& e = transplanted[0];
+    EXPECT_EQ(e.at("task"), second[0].task.key);
+    EXPECT_EQ(e.at("from"), Json::array({first[0].task.key}));
+    EXPECT_GE(e.at("tried"), 1);
+    EXPECT_LE(e.at("tried"), 2) << "a quarter of a round";
+    EXPECT_TRUE(task::serve_json(second[0].task, e.at("trace").get<std::string>()));
+    if (told.empty()) told = events_;
+    EXPECT_EQ(events_, told);
   }
 }
 

@@ -17,9 +17,10 @@ struct DbVerbOptions {
   SelectionOptions select;
   std::string name;                // show: a task or a run; why-miss: a model or a task
   std::vector<std::string> files;  // import, merge
-  std::string output = "-";        // export
+  std::string output = "-";        // export, programs
   std::string lock;                // best
   int top = 5;                     // show
+  int best = 3;                    // programs
   bool runs = false;               // ls
   int64_t keep = 10;               // prune
   bool dry_run = false, yes = false;
@@ -35,6 +36,7 @@ int db_ls(const DbVerbOptions& options, const Console& console);
 int db_show(const DbVerbOptions& options, const Console& console);
 int db_best(const DbVerbOptions& options, const Console& console);
 int db_stats(const DbVerbOptions& options, const Console& console);
+int db_programs(const DbVerbOptions& options, const Console& console);
 int db_export(const DbVerbOptions& options, const Console& console);
 int db_import(const DbVerbOptions& options, const Console& console);
 int db_merge(const DbVerbOptions& options, const Console& console);

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "history/program_table.h"
 #include "support/check.h"
 
 namespace tenon::tools {
@@ -35,6 +36,19 @@ std::string find_helper_tool(const std::string& name, const std::string& given) 
   throw UserError(
       fmt::format("{} is missing: it should lie beside {}", name, (here / "tenon").string()),
       "tuning compiles and times in other processes; install tenon as a whole");
+}
+
+std::string find_programs(const std::string& given, const target::Target& target) {
+  std::error_code ignored;
+  if (!given.empty()) {
+    if (!fs::is_regular_file(given, ignored)) {
+      throw UserError(given, 0, 0, "there is no such table of programs");
+    }
+    return given;
+  }
+  const fs::path file = program_folder().parent_path() / "share" / "tenon" / "programs" /
+                        (history::table_name(target) + ".txt");
+  return fs::is_regular_file(file, ignored) ? file.string() : "";
 }
 
 }  // namespace tenon::tools

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where tenon-build and tenon-run are: beside this program, wherever that was put.
+// Where tenon-build and tenon-run are, and what ships with tenon: beside this program, wherever that was put.
 #pragma once
 
 #include <filesystem>
 #include <string>
+
+#include "target/target.h"
 
 namespace tenon::tools {
 
@@ -12,5 +14,9 @@ std::filesystem::path program_folder();
 
 // `given` wins if it is not empty. Throws UserError that says where it was looked for.
 std::string find_helper_tool(const std::string& name, const std::string& given);
+
+// The table of programs (history/program_table.h) for a target: ../share/tenon/programs/NAME.txt; empty where none
+// ships. `given` wins if it is not empty. Throws UserError if that is no file.
+std::string find_programs(const std::string& given, const target::Target& target);
 
 }  // namespace tenon::tools

@@ -93,6 +93,15 @@ void add_search_options(CLI::App& command, TuneOptions& o) {
       ->check(CLI::IsMember(words(kOnOff)))
       ->capture_default_str();
   command
+      .add_option("--transplant", o.transplant,
+                  "Whether tasks begin with the best programs of similar tasks")
+      ->check(CLI::IsMember(words(kOnOff)))
+      ->capture_default_str();
+  command
+      .add_option("--programs", o.programs,
+                  "A table of programs for --transplant, instead of the one that comes with tenon")
+      ->type_name("FILE");
+  command
       .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
       ->check(CLI::IsMember(layout_names()))
       ->capture_default_str();
@@ -345,6 +354,8 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.space = o.space;
   t.strategy = o.strategy;
   s.pairs.on = find(kOnOff, o.pairs);
+  s.transplant = find(kOnOff, o.transplant);
+  s.programs = s.transplant ? find_programs(o.programs, s.compile.target) : "";
   s.layouts.strategy = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
   s.compile.row_major = o.layouts == "row-major";
   set_layout_agent(o, s.layouts);
@@ -403,6 +414,8 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   add("--space", o.space, usual.space);
   add("--strategy", o.strategy, usual.strategy);
   add("--pairs", o.pairs, usual.pairs);
+  add("--transplant", o.transplant, usual.transplant);
+  add("--programs", o.programs, usual.programs);
   add("--layouts", o.layouts, usual.layouts);
   add("--layout-agent", o.layout_agent, usual.layout_agent);
   add("--cost-model", o.cost_model, usual.cost_model);

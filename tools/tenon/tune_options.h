@@ -27,6 +27,8 @@ struct TuneOptions {
   std::string space = "joint";
   std::string strategy = "evolution";
   std::string pairs = "on";
+  std::string transplant = "on";
+  std::string programs;  // file
   std::string layouts = "evolution";
   std::string layout_agent;  // file
   std::string cost_model = "xgb";

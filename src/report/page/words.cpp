@@ -139,6 +139,19 @@ std::string history_text(const events::HistoryUsed& e) {
   return out;
 }
 
+namespace {
+
+std::string transplants_text(const RunStory& run) {
+  const TransplantStory& t = run.transplants;
+  if (t.tried == 0) return "";
+  return fmt::format("{} of {} into {}, best of {}",
+                     counted(static_cast<size_t>(t.tried), "program"),
+                     counted(static_cast<size_t>(t.from), "similar task"),
+                     counted(static_cast<size_t>(t.tasks), "task"), t.kept);
+}
+
+}  // namespace
+
 std::vector<Fact> facts(const RunStory& run) {
   std::vector<Fact> out;
   const auto add = [&](const char* name, const std::string& value) {
@@ -157,6 +170,7 @@ std::vector<Fact> facts(const RunStory& run) {
       fmt::format("{} programs, {} failed", grouped(run.measured), grouped(run.failed)));
   if (run.measured_before > 0) add("known before", grouped(run.measured_before) + " records");
   if (run.history) add("history", history_text(*run.history));
+  add("transplanted", transplants_text(run));
   if (run.first_artifact_s) add("first artifact after", duration_text(*run.first_artifact_s));
   std::string search = run.strategy;
   if (!run.space.empty()) search += " over " + run.space;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "events/events.h"
@@ -19,6 +20,7 @@ class Reader {
  public:
   Told take() {
     close_part();
+    count_transplants();
     return std::move(told_);
   }
 
@@ -156,6 +158,20 @@ class Reader {
     notes(e.task).best_trace = e.trace;
   }
 
+  void take_event(const events::Transplanted& e) {
+    story().transplants.tried += e.tried;
+    transplanted_from_.insert(e.from.begin(), e.from.end());
+    notes(e.task).transplanted.insert(e.trace);
+  }
+  void count_transplants() {
+    TransplantStory& t = story().transplants;
+    t.from = std::ssize(transplanted_from_);
+    for (const auto& [key, n] : told_.notes) {
+      t.tasks += n.transplanted.empty() ? 0 : 1;
+      t.kept += n.kept != "default" && n.transplanted.contains(n.best_trace) ? 1 : 0;
+    }
+  }
+
   void take_event(const events::FoundWrong& e) {
     told_.wrong.push_back({"wrong", 1, e.task, "", e.why, e.trace, ""});
   }
@@ -274,6 +290,7 @@ class Reader {
     for (const auto& [kind, s] : e.gained_by) r.kinds[kind].gained_s += s;
   }
 
+  std::set<std::string> transplanted_from_;  // keys
   Told told_;
   size_t row_ = 0;
   double at_s_ = 0;

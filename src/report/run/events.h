@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace tenon::report {
 struct TaskNotes {
   std::string start_trace, best_trace;      // JSON; empty: not told
   std::string kept;                         // "tuned" or "default", once the finals have said it
+  std::set<std::string> transplanted;       // JSON of the fastest programs of other tasks
   int64_t tried = 0;                        // in rounds
   std::map<std::string, int64_t> failures;  // in rounds, by outcome
 };

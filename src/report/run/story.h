@@ -113,6 +113,14 @@ struct Failure {
   std::string command;                    // for a shell, to see it again; empty: not known
 };
 
+// Programs of similar tasks that were among the first tried.
+struct TransplantStory {
+  int64_t tried = 0;
+  int64_t tasks = 0;  // that had some
+  int64_t from = 0;   // tasks that they come from
+  int64_t kept = 0;   // tasks whose best is one of them
+};
+
 struct RankingPoint {
   int64_t round = 0;
   double pairwise = 0, recall = 0, top = 0;
@@ -136,6 +144,7 @@ struct RunStory {
   std::vector<TaskStory> tasks;   // the longest in the networks first
   std::vector<Failure> failures;  // the most frequent first
   std::vector<RankingPoint> ranking;
+  TransplantStory transplants;
   std::vector<PairTry> pairs;         // in the order of trying
   std::vector<LayoutSearch> layouts;  // the most tried first
   bool layouts_decided = false;       // and the tasks are those of the layouts that were taken

@@ -35,6 +35,17 @@ void add_best(CLI::App& verb, Options& o) {
   add_selection_options(verb, o.select);
 }
 
+void add_programs(CLI::App& verb, Options& o) {
+  verb.add_option("--best", o.best, "How many programs of each task, at most")
+      ->check(CLI::Range(1, 100))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_option("-o,--output", o.output, "File to write ('-': stdout)")
+      ->capture_default_str()
+      ->type_name("FILE");
+  add_selection_options(verb, o.select);
+}
+
 void add_export(CLI::App& verb, Options& o) {
   verb.add_option("file", o.output, "File to write ('-': stdout)")
       ->capture_default_str()
@@ -101,6 +112,8 @@ constexpr Verb kVerbs[] = {
     {"show", "Show a task with its best schedules, or a run", add_show, db_show},
     {"best", "Show the best verified record of each task, or write them to a lock file", add_best,
      db_best},
+    {"programs", "Write the best programs as a table that other tasks begin with", add_programs,
+     db_programs},
     {"export", "Write records as JSON lines", add_export, db_export},
     {"import", "Add records of exports; what is there already is not added again", add_import,
      db_import},
