@@ -177,10 +177,10 @@ struct Unknown {
   std::string name;
 };
 
-using Event =
-    std::variant<RunStarted, HistoryUsed, PairTried, PairsChosen, LayoutTried, LayoutsChosen,
-                 PlanDecided, DefaultTimed, ArtifactWritten, RoundDone, NewBest, Transplanted, FoundWrong,
-                 Undecided, Refused, Fault, Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
+using Event = std::variant<RunStarted, HistoryUsed, PairTried, PairsChosen, LayoutTried,
+                           LayoutsChosen, PlanDecided, DefaultTimed, ArtifactWritten, RoundDone,
+                           NewBest, Transplanted, FoundWrong, Undecided, Refused, Fault, Finals,
+                           NetworkCompared, Skipped, RunEnded, Unknown>;
 
 // `t` is the tuning time of the run; nothing: it is not written.
 std::string to_json(const Event& e, std::optional<double> t = {});

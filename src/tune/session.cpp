@@ -9,7 +9,6 @@
 
 #include "files/file.h"
 #include "history/known_programs.h"
-#include "history/program_table.h"
 #include "measure/cores.h"
 #include "support/check.h"
 #include "support/private_folder.h"
@@ -373,10 +372,8 @@ struct Session::Impl {
     return true;  // it was cut off before it told anything
   }
 
-  // Of the table and of the records by now; what a table cannot say is left out.
   std::shared_ptr<history::KnownPrograms> known_programs() const {
-    const std::string table = options.programs.empty() ? "" : files::read_file(options.programs);
-    auto known = std::make_shared<history::KnownPrograms>(history::read_table(table).tasks);
+    auto known = std::make_shared<history::KnownPrograms>(options.programs);
     known->add_records(db, {std::make_shared<const target::Target>(options.compile.target),
                             measurer.target(options.compile.target), measurer.protocol()});
     return known;

@@ -38,10 +38,10 @@ struct SessionOptions {
   compile::Options compile;  // target, fuse, threads, and a plan to begin with
   artifact::Outputs outputs;
   TunerOptions tuner;
-  PairOptions pairs;                        // searched only where all tasks are tuned
-  LayoutOptions layouts;                    // likewise
-  bool transplant = true;       // begin with programs of similar tasks
-  std::string programs;         // a table of them (history/program_table.h); empty: none
+  PairOptions pairs;       // searched only where all tasks are tuned
+  LayoutOptions layouts;   // likewise
+  bool transplant = true;  // begin with programs of similar tasks: recorded ones, and these
+  std::vector<history::KnownTask> programs;
   double budget_s = 0;                      // 0: until trials or tasks run out
   std::string tasks = "*";                  // glob over labels and keys: others keep their defaults
   std::optional<history::Options> history;  // what earlier runs learned; nothing: not used

@@ -210,7 +210,7 @@ std::vector<schedule::Trace> traces_of(const space::Space& s, const std::vector<
 // The best four of many draws for one task, in another: faster than the best of four draws for that, on the pretend
 // device.
 TEST(Transplant, IsBetterThanDrawing) {
-  const size_t many = kSanitized ? 40 : 120;
+  const size_t many = 120;
   const std::pair<task::Task, task::Task> pairs[] = {
       {conv({.in = 64, .out = 64, .size = 28}),
        conv({.in = 128, .out = 128, .size = 14, .after = After::kBiasRelu})},

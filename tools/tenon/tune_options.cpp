@@ -9,6 +9,7 @@
 #include <set>
 
 #include "files/file.h"
+#include "history/program_table.h"
 #include "plan/text.h"
 #include "runtime/cpus.h"
 #include "search/space/spaces.h"
@@ -355,7 +356,6 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   t.strategy = o.strategy;
   s.pairs.on = find(kOnOff, o.pairs);
   s.transplant = find(kOnOff, o.transplant);
-  s.programs = s.transplant ? find_programs(o.programs, s.compile.target) : "";
   s.layouts.strategy = o.layouts == "fixed" || o.layouts == "row-major" ? "" : o.layouts;
   s.compile.row_major = o.layouts == "row-major";
   set_layout_agent(o, s.layouts);
@@ -382,6 +382,19 @@ tune::SessionOptions session_options(const TuneOptions& o) {
     s.history = history_options(o);
   }
   return s;
+}
+
+std::vector<history::KnownTask> known_programs(const TuneOptions& o, const Console& console) {
+  if (!find(kOnOff, o.transplant)) return {};
+  const std::string file = find_programs(o.programs, target_of(o.model));
+  if (file.empty()) return {};
+  history::Table table = history::read_table(files::read_file(file));
+  if (table.left_out > 0) {
+    console.warn(
+        fmt::format("{}: {} lines are left out: they are no programs, or of another version", file,
+                    table.left_out));
+  }
+  return std::move(table.tasks);
 }
 
 std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& models) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "history/known_programs.h"
 #include "measure/measure.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/model_source.h"
@@ -56,6 +57,8 @@ void add_tune_options(CLI::App& command, TuneOptions& options);
 // Throw UserError or CommandError for what makes no sense.
 std::vector<tune::Model> import_models(const TuneOptions& options, const Console& console);
 tune::SessionOptions session_options(const TuneOptions& options);
+// The table that --transplant begins with; empty where none ships. What is damaged is left out with a warning.
+std::vector<history::KnownTask> known_programs(const TuneOptions& options, const Console& console);
 measure::DeviceOptions device_options(const TuneOptions& options);
 task::Protocol protocol_of(const TuneOptions& options);
 
