@@ -35,7 +35,7 @@ struct Card {
   std::string tenon;               // the version that trained it
   int64_t rows = 0;                // that the database had of this target
   int64_t records = 0;             // of which it learned these
-  std::vector<std::string> tasks;  // keys
+  std::vector<std::string> tasks;  // Known::computation, each once
   int64_t trained_at = 0;          // seconds since 1970; 0: not known
   Scores scores = {};
 };

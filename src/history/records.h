@@ -35,6 +35,8 @@ struct Entry {
 struct Known {
   task::Task task;
   std::vector<Entry> entries;
+  // Of what is computed, whatever the layouts: what models learn worth by, and what is held out.
+  std::string computation() const { return task::key_of(*task.dag); }
 };
 
 // More would teach little and cost time: reading and learning 10,000 records is to take seconds.

@@ -34,15 +34,16 @@ bool can_be_ranked(const Known& k) {
 std::set<std::string> held_out(const std::vector<Known>& tasks) {
   std::set<std::string> out;
   std::string first;  // in the order of draws
-  size_t ranked = 0;
+  std::set<std::string> ranked;
   for (const Known& k : tasks) {
     if (!can_be_ranked(k)) continue;
-    ++ranked;
-    if (is_held_out(k.task.key)) out.insert(k.task.key);
-    if (first.empty() || draw(k.task.key) < draw(first)) first = k.task.key;
+    ranked.insert(k.computation());
+    const std::string key = k.computation();
+    if (is_held_out(key)) out.insert(key);
+    if (first.empty() || draw(key) < draw(first)) first = key;
   }
-  if (ranked < 2) return {};
-  if (out.empty() || out.size() == ranked) out = {first};
+  if (ranked.size() < 2) return {};
+  if (out.empty() || out.size() == ranked.size()) out = {first};
   return out;
 }
 
@@ -65,7 +66,9 @@ Card card_of(const Where& where, const cost::CostModel& model, const Records& re
   c.features = encoding_of(model);
   c.tenon = TENON_VERSION;
   c.rows = records.rows;
-  for (const Known& k : records.tasks) c.tasks.push_back(k.task.key);
+  std::set<std::string> known;
+  for (const Known& k : records.tasks) known.insert(k.computation());
+  c.tasks.assign(known.begin(), known.end());
   return c;
 }
 
@@ -75,17 +78,24 @@ bool is_held_out(const std::string& key) { return draw(key) % kHeldOutOf == 0; }
 
 std::vector<cost::Sample> encode(const cost::CostModel& model, const std::vector<Known>& tasks,
                                  int threads) {
-  std::vector<std::pair<const Known*, const Entry*>> all;
+  struct One {
+    const Known* known;
+    const Entry* entry;
+    size_t task;
+  };
+  std::vector<One> all;
+  std::vector<std::string> computations;
   for (const Known& k : tasks) {
-    for (const Entry& e : k.entries) all.emplace_back(&k, &e);
+    for (const Entry& e : k.entries) all.push_back({&k, &e, computations.size()});
+    computations.push_back(k.computation());
   }
   std::vector<cost::Sample> samples(all.size());
   for_each_parallel(all.size(), threads, [&](size_t i) {
-    const auto& [known, entry] = all[i];
+    const auto& [known, entry, task] = all[i];
     auto row = model.encode({.task = known->task,
                              .trace = entry->trace,
                              .choices = entry->choices.empty() ? nullptr : &entry->choices});
-    if (row) samples[i] = {std::move(row.value()), known->task.key, entry->seconds};
+    if (row) samples[i] = {std::move(row.value()), computations[task], entry->seconds};
   });
   std::erase_if(samples, [](const cost::Sample& s) { return s.task.empty(); });
   return samples;

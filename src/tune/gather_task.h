@@ -19,7 +19,7 @@
 
 #include "search/strategy/strategy.h"
 #include "tune/run_model.h"
-#include "tune/task_history.h"
+#include "history/task_history.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -68,7 +68,7 @@ class GatherTask {
   // A newer word on a program that is known: verified, or wrong.
   void correct(const task::Measurement& m) { history_.add(m); }
 
-  const TaskHistory& history() const { return history_; }
+  const history::TaskHistory& history() const { return history_; }
   int64_t known() const { return std::ssize(traces_); }  // distinct programs
   int64_t refused() const { return refused_; }           // of the list: they do not fit here
 
@@ -87,7 +87,7 @@ class GatherTask {
   std::unique_ptr<space::Space> space_;  // null: there is the default alone
   std::unique_ptr<RunModel> model_;
   std::unique_ptr<search::Strategy> strategy_;
-  TaskHistory history_;
+  history::TaskHistory history_;
   std::set<std::string> traces_;  // that were measured
   std::set<std::string> asked_;   // that next() gave
   Rng draws_, searches_;

@@ -49,7 +49,6 @@ TEST(Strategy, SameSeedSameTrialsOnAnyNumberOfThreads) {
   }
 }
 
-// The template's space remembers what it saw; that must not show.
 // What is known from elsewhere comes right after the space's own seeds, once.
 TEST(Strategy, BeginsWithWhatItIsGiven) {
   const task::Task t = matmul();
@@ -67,6 +66,7 @@ TEST(Strategy, BeginsWithWhatItIsGiven) {
   for (const cost::CostModel* m : {static_cast<const cost::CostModel*>(nullptr),
                                    static_cast<const cost::CostModel*>(model.get())}) {
     for (const std::string& name : loop_strategies()) {
+      if (name == "grid") continue;  // it goes in the order of the choices
       StrategyOptions options;
       options.population = 64;
       const auto strategy = make_strategy(name, *space, m, options);

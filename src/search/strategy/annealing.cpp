@@ -54,6 +54,12 @@ class Annealing : public Strategy {
 
   void set_population(size_t n) override { options_.population = n; }
 
+  // Chains begin there too.
+  void begin_with(std::vector<Program> programs) override {
+    first_.insert(first_.end(), programs.begin(), programs.end());
+    fresh_.begin_with(std::move(programs));
+  }
+
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) fresh_.take(t.program);
   }

@@ -52,6 +52,10 @@ class Genetic : public Strategy {
     return one_by_one(n, [&] { return propose_one(rng); });
   }
 
+  void begin_with(std::vector<Program> programs) override {
+    fresh_.begin_with(std::move(programs));
+  }
+
   void tell(std::span<const Tried> measured) override {
     for (const Tried& t : measured) {
       fresh_.take(t.program);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "history/records.h"
 #include "runtime/cpus.h"
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
@@ -64,7 +65,7 @@ Tasks listed_tasks(const std::string& file, const target::Target& target, const 
       if (known.insert(m.trace).second) list.push_back({m.trace, m.choices});
     }
     try {
-      tasks.push_back({{tune::task_of(row, machine), {}, "list"}, std::move(list)});
+      tasks.push_back({{history::task_of(row, machine), {}, "list"}, std::move(list)});
     } catch (const UserError& damaged) {
       console.warn(fmt::format("task {} is left out: {}", row.key, damaged.what()));
     }
