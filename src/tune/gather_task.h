@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "history/task_history.h"
 #include "search/strategy/strategy.h"
 #include "tune/run_model.h"
-#include "history/task_history.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {

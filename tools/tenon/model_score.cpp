@@ -45,7 +45,8 @@ Given read_given(const std::string& file) {
 }
 
 history::Scores score_file(const Given& g, std::vector<history::Known> tasks) {
-  std::erase_if(tasks, [&](const history::Known& k) { return g.learned.contains(k.computation()); });
+  std::erase_if(tasks,
+                [&](const history::Known& k) { return g.learned.contains(k.computation()); });
   return history::score(*g.model, history::encode(*g.model, tasks, runtime::default_threads()));
 }
 

@@ -9,6 +9,8 @@
 #include <string_view>
 
 #include "cost/model.h"
+#include "files/file.h"
+#include "history/program_table.h"
 #include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "search/strategy/strategy.h"
@@ -23,6 +25,11 @@ constexpr Arm kArms[] = {
     {.name = "random", .space = "joint", .strategy = "random", .cost_model = "random"},
     {.name = "evolution+random", .space = "joint", .strategy = "evolution", .cost_model = "random"},
     {.name = "evolution+xgb", .space = "joint", .strategy = "evolution", .cost_model = "xgb"},
+    {.name = "evolution+xgb-draft",
+     .space = "joint",
+     .strategy = "evolution",
+     .cost_model = "xgb",
+     .draft = false},
     {.name = "evolution+xgb+history",
      .space = "joint",
      .strategy = "evolution",
@@ -52,6 +59,12 @@ constexpr Arm kArms[] = {
      .strategy = "evolution",
      .cost_model = "xgb",
      .templates = false},
+    {.name = "sketch+xgb+history",
+     .space = "sketch",
+     .strategy = "evolution",
+     .cost_model = "xgb",
+     .history = true,
+     .templates = false},
     {.name = "template-direct", .space = "joint", .strategy = "", .cost_model = "random"},
 };
 
@@ -78,25 +91,30 @@ const Arm* find_arm(const std::string& name) {
   return nullptr;
 }
 
-std::string why_missing(const Arm& a, const std::string& history) {
+std::string why_missing(const Arm& a, const Given& given) {
   if (*a.strategy != '\0' && !has_row(search::strategies(), a.strategy)) {
     return fmt::format("there is no strategy {}", a.strategy);
   }
   if (!has_row(cost::models(), a.cost_model)) {
     return fmt::format("there is no cost model {}", a.cost_model);
   }
-  if (a.transplant) return "programs of similar tasks are not looked for yet";
-  if (a.history && history.empty()) return "--history FILE was not given";
+  if (a.transplant && given.programs.empty()) return "--programs FILE was not given";
+  if (a.history && given.history.empty()) return "--history FILE was not given";
   return "";
 }
 
-tune::TunerOptions tuner_options(const Arm& a, const std::string& history, uint64_t seed) {
+tune::TunerOptions tuner_options(const Arm& a, const Given& given, uint64_t seed) {
   tune::TunerOptions o;
   o.seed = seed;
   o.space = a.space;
   o.strategy = *a.strategy == '\0' ? "random" : a.strategy;
   o.cost_model = a.cost_model;
-  if (a.history) o.cost_model_file = history;
+  o.search.draft = a.draft;
+  if (a.history) o.cost_model_file = given.history;
+  if (a.transplant) {
+    o.known = std::make_shared<history::KnownPrograms>(
+        history::read_table(files::read_file(given.programs)).tasks);
+  }
   return o;
 }
 

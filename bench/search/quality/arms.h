@@ -10,13 +10,20 @@
 
 namespace tenon::quality {
 
+// What was learned before, as files; empty: nothing.
+struct Given {
+  std::string history;   // a trained model
+  std::string programs;  // a table of good programs
+};
+
 struct Arm {
   const char* name;
   const char* space;
   const char* strategy;  // empty: the template's direct schedule is measured, and nothing else
   const char* cost_model;
   bool history = false;     // the model begins with what --history FILE learned
-  bool transplant = false;  // programs of similar tasks come first
+  bool transplant = false;  // programs of similar tasks, of --programs FILE, come first
+  bool draft = true;        // the draft model screens draws
   // The start is the program that the template gives by rule, and its like are in the space;
   // otherwise the first program of the space.
   bool templates = true;
@@ -26,9 +33,9 @@ std::span<const Arm> arms();
 // Null: there is no such row.
 const Arm* find_arm(const std::string& name);
 // Why the row cannot be run; empty: it can.
-std::string why_missing(const Arm& arm, const std::string& history);
+std::string why_missing(const Arm& arm, const Given& given);
 
-tune::TunerOptions tuner_options(const Arm& arm, const std::string& history, uint64_t seed);
+tune::TunerOptions tuner_options(const Arm& arm, const Given& given, uint64_t seed);
 // What the search begins with.
 tune::TaskToTune start_of(const Arm& arm, const task::Task& t, uint64_t seed);
 

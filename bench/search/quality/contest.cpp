@@ -87,7 +87,8 @@ class Contest {
     add("--threads", std::to_string(w.threads));
     add("--round", std::to_string(w.round));
     add("--population", w.population > 0 ? std::to_string(w.population) : "");
-    add("--history", w.history);
+    add("--history", w.given.history);
+    add("--programs", w.given.programs);
     add("--build-tool", w.build_tool);
     add("--run-tool", w.run_tool);
     if (w.sim) out.emplace_back("--sim");
@@ -98,7 +99,7 @@ class Contest {
     for (const std::string& name : o_.arms) {
       const Arm* a = find_arm(name);
       if (a == nullptr) throw UserError(fmt::format("there is no arm {}", name));
-      const std::string why = why_missing(*a, o_.worker.history);
+      const std::string why = why_missing(*a, o_.worker.given);
       if (why.empty()) {
         arms_.push_back(a);
       } else {
@@ -147,7 +148,7 @@ class Contest {
   // Seed by seed, so that whatever is done when the time is up compares.
   void search_all() {
     std::vector<Job> jobs;
-    for (int64_t seed = 1; seed <= o_.seeds; ++seed) {
+    for (int64_t seed = o_.first_seed; seed < o_.first_seed + o_.seeds; ++seed) {
       for (const std::string& task : o_.tasks) {
         for (const Arm* a : arms_) {
           if (*a->strategy == '\0' && seed > 1) continue;  // it knows no chance

@@ -13,7 +13,7 @@ namespace tenon::quality {
 
 struct ContestOptions {
   std::vector<std::string> arms, tasks;
-  int64_t seeds = 3;
+  int64_t seeds = 3, first_seed = 1;
   int64_t trials = 256;
   int lanes = 0;          // 0: one for each two cores
   double deadline_s = 0;  // for all of it; 0: none

@@ -37,9 +37,9 @@ std::string tool(const std::string& name) {
   throw UserError(fmt::format("{} is missing: it should lie beside {}", name, here.string()));
 }
 
-void list_rows(const std::string& history) {
+void list_rows(const Given& given) {
   for (const Arm& a : arms()) {
-    const std::string why = why_missing(a, history);
+    const std::string why = why_missing(a, given);
     fmt::print("arm   {:<34} {}\n", a.name, why.empty() ? "" : "missing: " + why);
   }
   for (const search::Case& c : search::cases()) {
@@ -69,13 +69,18 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--arms", c.arms, "Which to compare (default: all)")->delimiter(',');
   app.add_option("--tasks", c.tasks, "Names, .te files, 'known', 'held-out'")->delimiter(',');
   app.add_option("--seeds", c.seeds, "Searches of each arm and task")->capture_default_str();
+  app.add_option("--first-seed", c.first_seed, "To go on after another part")
+      ->capture_default_str();
   app.add_option("--trials", c.trials, "Programs that each may measure")->capture_default_str();
   app.add_option("--round", c.worker.round, "Programs of a round")->capture_default_str();
   app.add_option("--lanes", c.lanes, "Searches at once (default: one for each two cores)");
   app.add_option("--threads", c.worker.threads, "Threads of programs")->capture_default_str();
   app.add_option("--deadline", c.deadline_s, "Seconds after which nothing more is begun");
   app.add_option("--finals", c.finals_s, "Seconds of a task's final times")->capture_default_str();
-  app.add_option("--history", c.worker.history, "A trained model, for arms that begin with one");
+  app.add_option("--history", c.worker.given.history,
+                 "A trained model, for arms that begin with one");
+  app.add_option("--programs", c.worker.given.programs,
+                 "A table of good programs (tenon db programs), for arms that begin with some");
   app.add_option("--json", o.json, "File to write ('-': standard output)")->capture_default_str();
   app.add_flag("--sim", c.worker.sim, "On the pretend device");
   app.add_flag("--quiet", c.quiet, "Say nothing on the way");
@@ -91,7 +96,7 @@ int run(Options& o) {
   ContestOptions& c = o.contest;
   if (o.worker) return serve(c.worker);
   if (o.list) {
-    list_rows(c.worker.history);
+    list_rows(c.worker.given);
     return 0;
   }
   if (!c.worker.sim && c.worker.build_tool.empty()) {

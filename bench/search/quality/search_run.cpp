@@ -112,7 +112,7 @@ SearchResult search(const Arm& arm, const task::Task& t, const SearchOptions& o,
                     measure::Measurer& device, const std::function<bool()>& stop) {
   const tune::Clock clock = o.sim ? pretend_clock() : tune::machine_clock();
   Recorder recorder(device, clock);
-  tune::TunerOptions options = tuner_options(arm, o.history, o.seed);
+  tune::TunerOptions options = tuner_options(arm, o.given, o.seed);
   options.trials = *arm.strategy == '\0' ? 1 : o.trials + 1;
   options.round = o.round;
   options.threads = o.threads;

@@ -18,8 +18,8 @@ struct SearchOptions {
   int64_t trials = 256;
   int64_t round = 32;
   uint64_t seed = 1;
-  int threads = 0;      // for thinking; 0: those that measuring leaves
-  std::string history;  // file
+  int threads = 0;  // for thinking; 0: those that measuring leaves
+  Given given;
   bool sim = false;  // time goes by with the questions after it, so that all is the same each time
   size_t population = 0;  // 0: the strategy's own
 };

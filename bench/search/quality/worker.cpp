@@ -69,7 +69,7 @@ class Worker {
     s.seed = job.at("seed");
     s.round = o_.round;
     s.threads = o_.sim ? 1 : static_cast<int>(o_.cpus.size());
-    s.history = o_.history;
+    s.given = o_.given;
     s.sim = o_.sim;
     s.population = o_.population;
     const SearchResult r = search(*arm, t, s, device(), [&] { return Clock::now() >= end; });

@@ -19,7 +19,7 @@ struct WorkerOptions {
   int threads = 1;  // that programs run with
   size_t population = 0;
   int64_t round = 32;
-  std::string history;
+  Given given;
   std::string build_tool, run_tool;
 };
 
