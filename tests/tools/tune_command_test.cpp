@@ -227,7 +227,7 @@ TEST(Tune, LayoutsAreTriedUnlessTheyAreFixed) {
                                        [](const Json& e) { return e["decided"] == "layouts"; });
     EXPECT_EQ(decided, fixed ? 0 : 1);
     const size_t tried = of_kind(events, "layout").size();
-    EXPECT_TRUE(fixed ? tried == 0 : tried >= 4) << tried;
+    EXPECT_TRUE(fixed ? tried == 0 : tried >= 3) << tried;
     f.expect_right_artifact(fixed ? "layouts as they are" : "layouts searched");
   }
 }
