@@ -66,7 +66,8 @@ class ModelCommands : public ::testing::Test {
   // Those beside the database: others come with tenon.
   Json own_models() const {
     Json out = Json::array();
-    for (const Json& m : answer_of(model({"ls", "--json"}), "ls")["models"]) {
+    const Json all = answer_of(model({"ls", "--json"}), "ls")["models"];
+    for (const Json& m : all) {
       if (!m.value("shipped", false)) out.push_back(m);
     }
     return out;
