@@ -13,23 +13,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "random.h"
+
 namespace tenon::agent {
-
-// Uniform numbers that are the same on every machine (splitmix64).
-class Random {
- public:
-  explicit Random(uint64_t seed) : s_(seed) {}
-  double unit();
-  double normal();
-  double gamma(double shape);  // shape >= 1
-  double beta(double a, double b);
-
- private:
-  uint64_t s_;
-};
 
 class Agent {
  public:

@@ -2,11 +2,8 @@
 // Layouts proposed by an agent that learns from rewards (Xu et al., "ALT", section 5.2): one action between 0 and 1 for
 // each factor, by a policy of its kind, all of them judged by one critic. The networks are in a plug-in (layout_agent.h);
 // here is what the agent sees, what its actions mean, and what it is paid.
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <map>
 
@@ -15,6 +12,7 @@
 #include "search/strategy/layout_agent.h"
 #include "search/strategy/mutation.h"
 #include "support/check.h"
+#include "support/plug_in.h"
 
 namespace tenon::search {
 namespace {
@@ -27,27 +25,16 @@ constexpr int kEpisodes = 16;  // at most, for one proposal
 
 double log2_of(int64_t n) { return std::log2(static_cast<double>(std::max<int64_t>(n, 1))); }
 
-// A loaded plug-in; it stays loaded, for a library with threads of its own cannot be unloaded safely.
-const tenon_layout_agent_functions& load_plug_in(const std::string& asked) {
-  std::string file = asked;
-  if (file.empty()) {
-    const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-    file = self.parent_path() / "libtenon-torch.so";
-  }
+const tenon_layout_agent_functions& load_plug_in(const std::string& file) {
   const std::string hint =
       "install libtorch-dev and build the target tenon-torch, or take the strategy evolution";
-  void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* why = dlerror();
-    throw UserError(std::string("the strategy ppo needs the plug-in tenon-torch: ") +
-                        (why == nullptr ? file : why),
-                    hint);
+  const Interface found = plug_in_interface(file, TENON_LAYOUT_AGENT_SYMBOL);
+  if (found.functions == nullptr) {
+    throw UserError("the strategy ppo needs the plug-in tenon-torch: " + found.why, hint);
   }
-  using Api = const tenon_layout_agent_functions* (*)();
-  const auto api = reinterpret_cast<Api>(dlsym(library, TENON_LAYOUT_AGENT_SYMBOL));
-  const tenon_layout_agent_functions* functions = api == nullptr ? nullptr : api();
-  if (functions == nullptr || functions->version != TENON_LAYOUT_AGENT_VERSION)
-    throw UserError(file + " is not a layout agent of this version of tenon", hint);
+  const auto* functions = static_cast<const tenon_layout_agent_functions*>(found.functions);
+  if (functions->version != TENON_LAYOUT_AGENT_VERSION)
+    throw UserError("the layout agent of tenon-torch is for another version of tenon", hint);
   return *functions;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interface of the plug-in: no exception leaves it.
+// The interface to the layout agent: no exception leaves it.
 #include <limits>
 
 #include "agent.h"
