@@ -3,6 +3,7 @@
 # tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
 #   LONG_ARGS --runs=100000 adds the entry NAME_long, which only ./dev test --long runs.
 #   COST 300 lets it start before tests of less cost: about its seconds under sanitizers.
+# tenon_use_torch(TARGET): a program of the build tree finds the plug-in tenon-torch, where that is built.
 # tenon_batch(TARGET): the compiler reads several sources at once, where the preset says so.
 
 find_package(fmt REQUIRED)
@@ -85,6 +86,13 @@ function(tenon_choose_batches)
   endforeach()
 endfunction()
 cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL tenon_choose_batches)
+
+function(tenon_use_torch target)
+  if(TARGET tenon-torch)
+    add_dependencies(${target} tenon-torch)
+    set_target_properties(${target} PROPERTIES BUILD_RPATH $<TARGET_FILE_DIR:tenon-torch>)
+  endif()
+endfunction()
 
 function(tenon_module name)
   cmake_parse_arguments(ARG "ALONE" "" "SOURCES;DEPS;LIBS" ${ARGN})

@@ -9,7 +9,7 @@
 namespace tenon::cost {
 
 // Defined in models/NAME.cpp.
-MakeModel make_random_model;
+MakeModel make_random_model, make_treegru_model;
 
 namespace {
 
@@ -21,6 +21,8 @@ constexpr ModelRow kModels[] = {
     {"xgb-knob", "AutoTVM's trees: the choices alone, rank objective", make_boosted<kXgbKnob>},
     {"xgb-ei", "six AutoTVM trees, expected improvement", make_boosted<kXgbEi>},
     {"xgb-ucb", "six AutoTVM trees, upper confidence bound", make_boosted<kXgbUcb>},
+    {"treegru", "AutoTVM's network over loops; training needs the plug-in tenon-torch",
+     make_treegru_model},
     {"random", "no model: a baseline", make_random_model},
 };
 

@@ -12,6 +12,7 @@
 #include "cost/losses.h"
 #include "cost/models/shared.h"
 #include "cost/tilings.h"
+#include "cost/treegru_plug_in.h"
 #include "support/parallel.h"
 
 namespace tenon::cost {
@@ -66,7 +67,7 @@ TEST(AnsorLoss, LabelsAreRelativeToTheBestOfTheTask) {
 }
 
 TEST(Models, AreFoundByName) {
-  ASSERT_EQ(models().size(), 8U);
+  ASSERT_EQ(models().size(), 9U);
   for (const ModelRow& r : models()) {
     EXPECT_EQ(make_model(std::string(r.name), 1, 1)->name(), r.name);
   }
@@ -87,7 +88,12 @@ std::string test_name(std::string model) {
   return model;
 }
 
-class EveryModel : public testing::TestWithParam<std::string> {};
+class EveryModel : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == "treegru" && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+  }
+};
 
 TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
   const auto a = make_model(GetParam(), 7, 1), b = make_model(GetParam(), 7, 2),
@@ -248,7 +254,12 @@ struct Learner {
   // ones.
   double accuracy;
 };
-class EveryLearner : public testing::TestWithParam<Learner> {};
+class EveryLearner : public testing::TestWithParam<Learner> {
+ protected:
+  void SetUp() override {
+    if (GetParam().name == "treegru" && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+  }
+};
 
 TEST_P(EveryLearner, RanksHeldOutProgramsOfAMatmul) {
   Rng rng(11);
@@ -307,7 +318,7 @@ INSTANTIATE_TEST_SUITE_P(Models, EveryLearner,
                          testing::Values(Learner{"xgb", 0.85}, Learner{"xgb-rank", 0.8},
                                          Learner{"xgb-reg", 0.8}, Learner{"xgb-itervar", 0.8},
                                          Learner{"xgb-knob", 0.7}, Learner{"xgb-ei", 0.7},
-                                         Learner{"xgb-ucb", 0.7}),
+                                         Learner{"xgb-ucb", 0.7}, Learner{"treegru", 0.8}),
                          [](const auto& row) { return test_name(row.param.name); });
 
 TEST(Xgb, LearnsSeveralTasksAtOnceAndIgnoresFailures) {

@@ -4,6 +4,7 @@
 #include "cost/features.h"
 #include "cost/knob_features.h"
 #include "cost/loop_features.h"
+#include "cost/tree_features.h"
 #include "schedule/trace.h"
 
 namespace tenon::cost {
@@ -43,6 +44,7 @@ constinit const Encoder kStatements{kFeatures, from_program<extract>, feature_ha
 constinit const Encoder kItervar{kItervarColumns, from_program<itervar_features>,
                                  loop_feature_hash};
 constinit const Encoder kCurve{kCurveColumns, from_program<curve_features>, loop_feature_hash};
+constinit const Encoder kLoopTree{kTreeColumns, from_program<tree_features>, tree_feature_hash};
 constinit const Encoder kKnobs{kKnobColumns, from_choices, knob_feature_hash};
 
 }  // namespace tenon::cost

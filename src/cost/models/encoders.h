@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What boosted trees can see of a program, as rows of one table.
+// What models can see of a program, as rows of one table.
 //
 //   Result<Row> row = kCurve.encode(subject);
 #pragma once
@@ -16,5 +16,6 @@ struct Encoder {
 
 extern const Encoder kStatements;               // Ansor's 164 columns, a row per stored buffer
 extern const Encoder kItervar, kCurve, kKnobs;  // AutoTVM's, one row
+extern const Encoder kLoopTree;                 // AutoTVM's, a row per loop
 
 }  // namespace tenon::cost
