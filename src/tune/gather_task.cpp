@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "neural/models.h"
 #include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "support/check.h"
@@ -45,8 +46,8 @@ GatherTask::GatherTask(TaskToGather given, const GatherOptions& options, int thr
       options_(options),
       threads_(threads),
       space_(search::make_space(options.space, given_.task.task)),
-      model_(
-          std::make_unique<RunModel>(cost::make_model(options.cost_model, options.seed, threads))),
+      model_(std::make_unique<RunModel>(
+          neural::make_model(options.cost_model, options.seed, {.cache = {}, .threads = threads}))),
       draws_(seed_of(options.seed, task().key, 0)),
       searches_(seed_of(options.seed, task().key, 1)) {
   if (space_ == nullptr) return;

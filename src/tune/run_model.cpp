@@ -2,6 +2,7 @@
 #include "tune/run_model.h"
 
 #include "history/model_file.h"
+#include "neural/models.h"
 #include "search/strategy/scoring.h"
 #include "support/check.h"
 #include "tune/tuner.h"
@@ -21,13 +22,13 @@ void RunModel::train() {
 }
 
 std::shared_ptr<RunModel> make_run_model(const TunerOptions& o) {
-  const int threads = threads_of(o);
+  const neural::CompileNetworks how{.cache = o.networks, .threads = threads_of(o)};
   if (o.cost_model_file.empty()) {
-    return std::make_shared<RunModel>(cost::make_model(o.cost_model, o.seed, threads));
+    return std::make_shared<RunModel>(neural::make_model(o.cost_model, o.seed, how));
   }
   const std::string bytes = history::model_bytes(o.cost_model_file);
   try {
-    return std::make_shared<RunModel>(cost::load_model(bytes, o.seed, threads));
+    return std::make_shared<RunModel>(neural::load_model(bytes, o.seed, how));
   } catch (const UserError& e) {
     throw UserError(o.cost_model_file, 0, 0, e.what());
   }

@@ -46,6 +46,7 @@ struct TunerOptions {
   std::string strategy = "evolution";
   std::string cost_model = "xgb";
   std::string cost_model_file;      // saved by an earlier run, instead of the row; empty: none
+  std::string networks;             // a folder for compiled ones of saved models; empty: none
   std::shared_ptr<RunModel> model;  // what the stages of a run share; null: one of these options
   // Whose programs tasks begin with, shared likewise; null: none.
   std::shared_ptr<history::KnownPrograms> known;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "files/file.h"
+#include "history/model_file.h"
 #include "history/program_table.h"
 #include "plan/text.h"
 #include "runtime/cpus.h"
@@ -373,6 +374,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
     t.cost_model = o.cost_model;
   } else if (std::error_code ignored; fs::is_regular_file(o.cost_model, ignored)) {
     t.cost_model_file = o.cost_model;
+    t.networks = o.cost_model + ".networks";
   } else {
     throw UserError(
         fmt::format("--cost-model: there is no model and no file called '{}'", o.cost_model),
@@ -380,6 +382,7 @@ tune::SessionOptions session_options(const TuneOptions& o) {
   }
   if (find(kOnOff, o.history) && t.cost_model_file.empty() && t.cost_model != "random") {
     s.history = history_options(o);
+    t.networks = (history::models_folder(s.history->database) / "networks").string();
   }
   return s;
 }
