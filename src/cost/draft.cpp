@@ -14,7 +14,7 @@ namespace {
 
 using schedule::Mark;
 
-// What the cores of all targets have in common, near enough to rank programs.
+// The cores of all targets have these in common, near enough to rank programs.
 constexpr double kClock = 3e9;
 constexpr double kArithmeticUnits = 2, kLoadUnits = 2, kStoreUnits = 1;
 constexpr double kIssued = 5;         // instructions in a cycle
@@ -33,7 +33,7 @@ class NestTime {
  public:
   explicit NestTime(const target::Cpu& cpu) : cpu_(cpu) {}
 
-  // Of one nest after the other: what it works with is kept.
+  // It may be asked for one nest after the other: the memory it works with is kept.
   double seconds(const DraftNest& n) {
     n_ = &n;
     lanes_ = cpu_.lanes(static_cast<int64_t>(n.accesses[0].bytes));
@@ -126,7 +126,7 @@ class NestTime {
     }
     return step == 1 || step == group_;
   }
-  // Of the widest registers, where the units are narrower.
+  // A vector of the widest registers takes two turns where the units are half as wide.
   double halves() const {
     return std::max(1.0, width_ * stored().bytes / static_cast<double>(cpu_.datapath_bytes));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is compared: rows that say how a task is searched. A row whose strategy or cost model tenon
+// Arms are what is compared: rows that say how a task is searched. A row whose strategy or cost model tenon
 // does not have, or which needs a file that was not given, is reported as missing.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tenon::quality {
 
-// What was learned before, as files; empty: nothing.
+// Files hold what was learned before; an empty name stands for nothing.
 struct Given {
   std::string history;   // a trained model
   std::string programs;  // a table of good programs
@@ -36,7 +36,7 @@ const Arm* find_arm(const std::string& name);
 std::string why_missing(const Arm& arm, const Given& given);
 
 tune::TunerOptions tuner_options(const Arm& arm, const Given& given, uint64_t seed);
-// What the search begins with.
+// Returns the task with the program that the search begins with.
 tune::TaskToTune start_of(const Arm& arm, const task::Task& t, uint64_t seed);
 
 }  // namespace tenon::quality

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// What was submitted, in that order, and what came of it.
+// It remembers what was submitted, in that order, and what came of it.
 struct Trial {
   std::string trace;
   double seconds = kNever;
