@@ -33,7 +33,7 @@ class TreeGru {
   TreeGru(const tenon_tree_sizes& sizes, const float* weights);
 
   void train(const tenon_tree_lessons& lessons);
-  // Of these trees, by their numbers.
+  // It answers for these trees, which go by their numbers.
   std::vector<float> score(const tenon_trees& trees, const std::vector<int64_t>& asked);
   void copy_weights(float* to) const;
 

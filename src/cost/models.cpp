@@ -89,4 +89,14 @@ void refuse_damaged_model() {
   throw UserError("the cost model is damaged", "tune without it; a new one is trained");
 }
 
+std::string body_behind(const std::string& columns, std::string_view model,
+                        const std::string& bytes) {
+  const std::string body = body_of_saved(model, bytes);
+  if (!body.starts_with(columns)) {
+    throw UserError("the cost model was trained on other features than this version computes",
+                    "tune without it; a new one is trained from the records");
+  }
+  return body.substr(columns.size());
+}
+
 }  // namespace tenon::cost

@@ -69,12 +69,8 @@ class BoostedModel : public CostModel {
   }
 
   void load(const std::string& bytes) override {
-    const std::string body = body_of_saved(name(), bytes);
-    if (!body.starts_with(columns())) {
-      throw UserError("the cost model was trained on other features than this version computes",
-                      "tune without it; a new one is trained from the records");
-    }
-    std::string_view rest = std::string_view(body).substr(columns().size());
+    const std::string body = body_behind(columns(), name(), bytes);
+    std::string_view rest = body;
     std::vector<Member> members;
     while (!rest.empty()) members.push_back(read_member(rest, how(members.size()).growing));
     if (!members.empty() && members.size() != kind_.members) refuse_damaged_model();

@@ -15,6 +15,10 @@ float random_score(uint64_t seed, const Row& candidate);
 std::string saved(std::string_view model, const std::string& body);
 // Returns the rest; throws UserError if the line is not the model's.
 std::string body_of_saved(std::string_view model, const std::string& bytes);
+// Returns what stands behind the line `columns` with which the body begins; throws UserError also if
+// the model was trained on others.
+std::string body_behind(const std::string& columns, std::string_view model,
+                        const std::string& bytes);
 // Throws UserError: bytes that no model writes.
 [[noreturn]] void refuse_damaged_model();
 

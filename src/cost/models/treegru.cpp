@@ -68,13 +68,9 @@ class TreeGruModel : public CostModel {
   }
 
   void load(const std::string& bytes) override {
-    const std::string body = body_of_saved(name(), bytes);
-    if (!body.starts_with(columns())) {
-      throw UserError("the cost model was trained on other features than this version computes",
-                      "tune without it; a new one is trained from the records");
-    }
-    if (body.size() == columns().size()) return;
-    use(read_weights(body.substr(columns().size())), Keep::kForOthers);
+    const std::string body = body_behind(columns(), name(), bytes);
+    if (body.empty()) return;
+    use(read_weights(body), Keep::kForOthers);
     history_ = true;
     if (find_trainer()) train_run();
   }
