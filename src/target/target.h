@@ -92,6 +92,8 @@ struct Target {
 // "x86-64-v4-vnni" (with integer dot products), "x86-64-v4-bf16" (with those of bfloat16 too), "aarch64" (NEON),
 // "aarch64-dotprod".
 const std::vector<Target>& known_targets();
+// GPUs by name: "cuda sm_80", "cuda sm_86", "cuda sm_89", "cuda sm_90", "cuda simt".
+const std::vector<Target>& gpu_targets();
 Target host_target();
 // "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is
 // detected. Throws UserError.
