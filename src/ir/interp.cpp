@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/interp.h"
 
+#include <array>
 #include <memory>
 
 #include "ir/interp_expr.h"
@@ -16,6 +17,7 @@ struct Machine {
   // How many threads a barrier waits for; kDiverged where some took another way.
   size_t threads = 1;
   static constexpr size_t kDiverged = ~size_t{0};
+  std::array<int64_t, 3> extents = {};  // of the thread loops that are bound
 };
 
 // Runs a statement on all active threads in lockstep: every thread finishes it before any goes on.
@@ -192,6 +194,8 @@ struct ThreadLoop : LoopExec {
     }
     if (is_block(tag)) {
       run_blocks(m, active);
+    } else if (tag != ThreadTag::kVThread && active[0]->number[dimension()] >= 0) {
+      run_again(m, active);
     } else {
       run_threads(m, active);
     }
@@ -217,6 +221,25 @@ struct ThreadLoop : LoopExec {
     t.agent.block = before;
   }
 
+  size_t dimension() const {
+    return static_cast<size_t>(tag) - static_cast<size_t>(ThreadTag::kThreadX);
+  }
+
+  // The threads that there are, each with the iteration of its number.
+  void run_again(Machine& m, Active active) const {
+    std::vector<Thread*> going;
+    for (Thread* t : active) {
+      const Range r = range(*t);
+      const int64_t k = t->number[dimension()];
+      TENON_CHECK(r.extent <= m.extents[dimension()])
+          << "loop " << name << " has more iterations than the loop of its threads";
+      if (k >= r.extent) continue;
+      t->vars[slot] = r.min + k;
+      going.push_back(t);
+    }
+    if (!going.empty()) body->run(m, going);
+  }
+
   void run_threads(Machine& m, Active active) const {
     std::vector<Thread> spawned;
     for (const Thread* parent : active) {
@@ -225,6 +248,9 @@ struct ThreadLoop : LoopExec {
         Thread& t = spawned.emplace_back(*parent);
         t.vars[slot] = r.min + k;
         t.agent.thread = child_id(parent->agent.thread, r.extent, k);
+        if (tag == ThreadTag::kVThread) continue;
+        t.number[dimension()] = k;
+        m.extents[dimension()] = r.extent;
       }
     }
     std::vector<Thread*> all;

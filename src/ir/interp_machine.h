@@ -3,6 +3,7 @@
 // elements were written and by whom.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,7 +39,8 @@ struct Thread {
   std::vector<int64_t> vars;
   std::vector<Storage*> buffers;
   Agent agent;
-  bool concurrent = false;  // inside a region
+  std::array<int64_t, 3> number = {-1, -1, -1};  // along x, y and z of its block; -1: not bound
+  bool concurrent = false;                       // inside a region
 };
 using Active = std::span<Thread* const>;
 

@@ -19,6 +19,8 @@
 // - Distinct buffers never overlap. A Load or Store outside its buffer is a bug.
 // - A parallel or thread-bound loop's iterations touch no element that another one writes, except
 //   shared-scope buffers with a Barrier between the write and the read.
+// - A thread-bound loop inside another of the same tag starts no threads: each thread takes the
+//   iteration of its own number, and those beyond its extent, which is not larger, sit it out.
 // - Identity is the handle: `same_as` means unchanged. Names are for people.
 #pragma once
 

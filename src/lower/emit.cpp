@@ -6,7 +6,9 @@
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "lower/barriers.h"
 #include "schedule/program.h"
+#include "schedule/rules.h"
 
 namespace tenon::lower {
 
@@ -91,7 +93,7 @@ class Emitter {
     }
     f.num_inputs = f.params.size();
     for (const te::Tensor& t : s_.dag().outputs) f.params.push_back(buffer(output_stage(t)));
-    f.body = ir::block(std::move(nests));
+    f.body = insert_barriers(ir::block(std::move(nests)));
     for (const ir::Buffer& b : workspace) f.body = ir::allocate(b, f.body);
     return f;
   }
@@ -136,7 +138,20 @@ class Emitter {
                                               : ir::zero_of(body.dtype());
       body = ir::select(st.holds, body, rest);
     }
-    return localize(ir::substitute(body, axis_values(st, bounds(st.id))));
+    body = localize(ir::substitute(body, axis_values(st, bounds(st.id))));
+    if (bounds(st.id).inside.empty() || reads_boxes_only(op)) return body;
+    return ir::select(conjunction(bounds(st.id).inside), body,
+                      op.is_reduction() ? ir::identity_of(*op.combiner, body.dtype())
+                                        : ir::zero_of(body.dtype()));
+  }
+
+  // A sum over what fills its boxes may run on beyond the tensor: nobody reads what comes of it.
+  bool reads_boxes_only(const te::ComputeOp& op) const {
+    bool only = op.is_reduction();
+    ir::visit_loads(op.body, [&](const ir::Load& l) {
+      only = only && schedule::computes_whole_box(s_, s_.stage(s_.owner(l.buffer)));
+    });
+    return only;
   }
 
   ir::Expr localize(const ir::Expr& body) const {

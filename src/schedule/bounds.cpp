@@ -7,6 +7,7 @@
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "schedule/region.h"
+#include "schedule/rules.h"
 
 namespace tenon::schedule {
 
@@ -151,12 +152,15 @@ void take_whole_axes(const Stage& st, StageBounds& sb) {
 
 // Guards that keep an attached stage inside its tensor, and inside a part that is one shorter.
 void guard_axes(const Stage& st, StageBounds& sb, const std::vector<ShortPart>& shorts,
-                const arith::Ranges& ranges) {
+                bool whole_box, const arith::Ranges& ranges) {
   const auto add = [&](const ir::Expr& g) {
-    if (arith::prove(g, ranges) != std::optional<bool>(true)) {
-      sb.guards.push_back(g);
-      sb.spatial_guards.push_back(g);
+    if (arith::prove(g, ranges) == std::optional<bool>(true)) return;
+    if (whole_box) {
+      sb.inside.push_back(g);
+      return;
     }
+    sb.guards.push_back(g);
+    sb.spatial_guards.push_back(g);
   };
   for (size_t d = 0; d < sb.axes.size(); ++d) {
     const AxisBounds& a = sb.axes[d];
@@ -214,7 +218,9 @@ Result<Bounds> infer_bounds(const State& s, StageId until, BoundsFor purpose) {
       take_whole_axes(st, sb);
     }
     fill_loops(st, sb, b.ranges, purpose);
-    if (purpose == BoundsFor::kProgram) guard_axes(st, sb, shorts, b.ranges);
+    if (purpose == BoundsFor::kProgram) {
+      guard_axes(st, sb, shorts, computes_whole_box(s, st), b.ranges);
+    }
     if (st.id == until) break;
   }
   return b;

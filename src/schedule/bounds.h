@@ -31,6 +31,8 @@ struct StageBounds {
   std::vector<ir::Expr>
       guards;  // over leaves and enclosing loops: all must hold for an iteration to count
   std::vector<ir::Expr> spatial_guards;  // those that do not involve reduction loops
+  // Of a stage that fills all of its box (rules.h): true for those elements of it that the tensor has.
+  std::vector<ir::Expr> inside;
 };
 
 struct Bounds {

@@ -7,6 +7,7 @@
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "schedule/gpu_program.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
@@ -140,6 +141,7 @@ class ProgramChecker {
         st, st,
         {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size())}));
     for (const StageId r : s_.readers(st.id)) TENON_TRY(check_reader(st, s_.stage(r)));
+    if (!s_.target().is_cpu()) return {};  // check_gpu_program counts its registers
     const int64_t needed = tile_registers(st) + operand_registers(st);
     if (needed > s_.target().cpu().vector_registers) {
       return Illegal{.code = IllegalCode::kRegisterPressure,
@@ -164,7 +166,7 @@ class ProgramChecker {
     for (const LoopOf& l : loops_around(reader)) {
       inside = inside && !(l.stage == st.at_stage && l.loop == st.at_loop);
       const Mark m = mark(l.stage, l.loop);
-      if (inside && m == Mark::kParallel) {
+      if (inside && (m == Mark::kParallel || m == Mark::kThread)) {
         return Illegal{
             .code = IllegalCode::kRegisterShared, .stage = st.id, .loop = l.loop, .other = l.stage};
       }
@@ -279,6 +281,9 @@ class ProgramChecker {
 
 }  // namespace
 
-Result<void> check_program(const State& s, const Bounds& b) { return ProgramChecker(s, b).run(); }
+Result<void> check_program(const State& s, const Bounds& b) {
+  TENON_TRY(ProgramChecker(s, b).run());
+  return s.target().is_cpu() ? Result<void>() : check_gpu_program(s, b);
+}
 
 }  // namespace tenon::schedule

@@ -77,7 +77,7 @@ class RegionBuilder {
       region_.axes.resize(st_.op->axes.size());
       return std::move(region_);
     }
-    clip();
+    if (!computes_whole_box(s_, st_)) clip();
     // Another reader does not keep to the guards of the one that is split.
     if (readers.size() == 1) add_shorts(s_.stage(readers[0]));
     return std::move(region_);
@@ -106,6 +106,24 @@ class RegionBuilder {
         if (id == st_.at_stage && static_cast<int>(i) <= pos && ob.extents[l] > 1) continue;
         inner_.insert(ob.vars[l].node());
       }
+    }
+    if (st_.scope == ir::Scope::kShared) find_thread_loops();
+  }
+
+  // What the threads of a block share is computed for all of them: their loops run, wherever they stand.
+  void find_thread_loops() {
+    const Stage* host = &s_.stage(st_.at_stage);
+    int pos = host->position(st_.at_loop);
+    for (;;) {
+      for (int i = 0; i <= pos; ++i) {
+        const LoopId l = host->leaves[static_cast<size_t>(i)];
+        if (!is_thread_tag(host->loop(l).tag)) continue;
+        inner_.insert(b_.stages[static_cast<size_t>(host->id)].vars[static_cast<size_t>(l)].node());
+      }
+      if (host->place != Place::kAt) return;
+      const Stage& next = s_.stage(host->at_stage);
+      pos = next.position(host->at_loop);
+      host = &next;
     }
   }
 

@@ -94,6 +94,18 @@ Result<void> check_attachments(const State& s) {
   return {};
 }
 
+Result<void> check_scope(const State& s, StageRef stage, ir::Scope scope) {
+  if (scope != ir::Scope::kShared || !s.target().is_cpu()) return {};
+  return Illegal{
+      .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
+}
+
+bool is_thread_tag(ir::ThreadTag tag) { return tag >= ir::ThreadTag::kThreadX; }
+
+bool computes_whole_box(const State& s, const Stage& st) {
+  return !s.target().is_cpu() && st.place == Place::kAt;
+}
+
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to) {
   for (const StageId id : s.attached_to(stage, from)) s.edit(id).at_loop = to;
 }

@@ -22,6 +22,13 @@ Result<void> check_hosts_nothing(const State& s, StageRef stage);
 Result<void> check_attachments(const State& s);
 // Moves every stage attached to `from` of `stage` to `to`.
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to);
+// The target has this memory for stages.
+Result<void> check_scope(const State& s, StageRef stage, ir::Scope scope);
+// One of a block's threads; a virtual one too.
+bool is_thread_tag(ir::ThreadTag tag);
+// On a GPU an attached stage fills all of its box, with zeros where that leaves the tensor: then
+// whoever reads it needs no guard, and threads do not part.
+bool computes_whole_box(const State& s, const Stage& st);
 // True if `inner` is `outer` or attached (through any number of stages) below loop position `pos` of it.
 bool is_below(const State& s, StageId inner, StageId outer, int pos);
 

@@ -200,7 +200,9 @@ class Partitioner : public ir::Mutator {
 
 }  // namespace
 
-ir::Stmt partition_loops(const ir::Stmt& s, const PassContext&) {
+ir::Stmt partition_loops(const ir::Stmt& s, const PassContext& ctx) {
+  // Threads in lockstep gain nothing from loops of their own.
+  if (ctx.target != nullptr && !ctx.target->is_cpu()) return s;
   Partitioner p;
   return p.mutate(s);
 }

@@ -10,8 +10,14 @@ Result<void> Bind::check(const State& s) const {
   if (s[stage].loop(loop.id).kind == LoopKind::kReduce) {
     return Illegal{.code = IllegalCode::kReductionLoop, .stage = stage.id, .loop = loop.id};
   }
-  // Every target there is so far is a CPU.
-  return Illegal{.code = IllegalCode::kUnsupportedHere, .stage = stage.id, .loop = loop.id};
+  if (s.target().is_cpu()) {
+    return Illegal{.code = IllegalCode::kUnsupportedHere, .stage = stage.id, .loop = loop.id};
+  }
+  for (const LoopId l : s[stage].leaves) {
+    if (tag == ir::ThreadTag::kVThread || s[stage].loop(l).tag != tag) continue;
+    return Illegal{.code = IllegalCode::kTagTwice, .stage = stage.id, .loop = l};
+  }
+  return {};
 }
 
 void Bind::apply(State& s) const {

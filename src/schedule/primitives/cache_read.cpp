@@ -21,10 +21,7 @@ Result<void> CacheRead::check(const State& s) const {
                    .loop = s[stage].at_loop,
                    .other = s[stage].at_stage};
   }
-  if (scope != ir::Scope::kLocal && scope != ir::Scope::kRegister && scope != ir::Scope::kGlobal) {
-    return Illegal{
-        .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
-  }
+  TENON_TRY(check_scope(s, stage, scope));
   const auto all = s.readers(stage.id);
   for (const StageRef r : readers) {
     if (std::find(all.begin(), all.end(), r.id) == all.end()) {

@@ -9,10 +9,7 @@ namespace tenon::schedule {
 
 Result<void> CacheWrite::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
-  if (scope != ir::Scope::kLocal && scope != ir::Scope::kRegister && scope != ir::Scope::kGlobal) {
-    return Illegal{
-        .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
-  }
+  TENON_TRY(check_scope(s, stage, scope));
   if (s[stage].loops_touched())
     return Illegal{.code = IllegalCode::kLoopsTransformed, .stage = stage.id};
   return check_hosts_nothing(s, stage);

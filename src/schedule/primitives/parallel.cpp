@@ -8,6 +8,9 @@ namespace tenon::schedule {
 Result<void> Parallel::check(const State& s) const {
   TENON_TRY(check_free_leaf(s, stage, loop));
   const Stage& st = s[stage];
+  if (!s.target().is_cpu()) {
+    return Illegal{.code = IllegalCode::kNoCores, .stage = stage.id, .loop = loop.id};
+  }
   if (st.loop(loop.id).kind == LoopKind::kReduce) {
     return Illegal{.code = IllegalCode::kReductionLoop, .stage = stage.id, .loop = loop.id};
   }

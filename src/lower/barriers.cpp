@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lower/barriers.h"
+
+#include <set>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace tenon::lower {
+namespace {
+
+// The shared buffers that were touched since the last barrier.
+struct Touched {
+  std::set<const ir::BufferNode*> read, written;
+
+  void add(const Touched& more) {
+    read.insert(more.read.begin(), more.read.end());
+    written.insert(more.written.begin(), more.written.end());
+  }
+  // Something of `next` must wait for these.
+  bool conflicts(const Touched& next) const {
+    for (const auto* b : next.written) {
+      if (read.contains(b) || written.contains(b)) return true;
+    }
+    for (const auto* b : next.read) {
+      if (written.contains(b)) return true;
+    }
+    return false;
+  }
+};
+
+void note_loads(const ir::Expr& e, Touched& t) {
+  ir::visit_loads(e, [&](const ir::Load& l) {
+    if (l.buffer->scope == ir::Scope::kShared) t.read.insert(l.buffer.get());
+  });
+}
+
+// All of a statement, or what of it comes before its first barrier. True if there is one.
+bool collect(const ir::Stmt& s, bool head_only, Touched& t) {
+  if (s.as<ir::Barrier>() != nullptr) return true;
+  if (const auto* st = s.as<ir::Store>()) {
+    note_loads(st->value, t);
+    for (const ir::Expr& i : st->indices) note_loads(i, t);
+    if (st->buffer->scope == ir::Scope::kShared) t.written.insert(st->buffer.get());
+  } else if (const auto* f = s.as<ir::For>()) {
+    return collect(f->body, head_only, t) && head_only;
+  } else if (const auto* a = s.as<ir::Allocate>()) {
+    return collect(a->body, head_only, t);
+  } else if (const auto* i = s.as<ir::If>()) {
+    note_loads(i->condition, t);
+    collect(i->then_case, head_only, t);
+    if (i->else_case.defined()) collect(i->else_case, head_only, t);
+  } else if (const auto* b = s.as<ir::Block>()) {
+    for (const ir::Stmt& x : b->stmts) {
+      if (collect(x, head_only, t) && head_only) return true;
+    }
+  }
+  return false;
+}
+
+Touched all_of(const ir::Stmt& s) {
+  Touched t;
+  collect(s, false, t);
+  return t;
+}
+
+class Inserter {
+ public:
+  ir::Stmt run(const ir::Stmt& s) {
+    if (const auto* b = s.as<ir::Block>()) return block(*b);
+    if (const auto* f = s.as<ir::For>()) return loop(s, *f);
+    if (const auto* a = s.as<ir::Allocate>()) return ir::allocate(a->buffer, run(a->body));
+    now_.add(all_of(s));
+    return s;
+  }
+
+ private:
+  ir::Stmt block(const ir::Block& b) {
+    std::vector<ir::Stmt> out;
+    for (const ir::Stmt& s : b.stmts) {
+      // Inside of an allocation the place of a barrier can be found more exactly.
+      const bool opens = s.as<ir::Allocate>() != nullptr || s.as<ir::Block>() != nullptr;
+      if (!opens && now_.conflicts(all_of(s))) {
+        out.push_back(ir::barrier());
+        now_ = {};
+      }
+      out.push_back(run(s));
+    }
+    return ir::block(std::move(out));
+  }
+
+  ir::Stmt loop(const ir::Stmt& s, const ir::For& f) {
+    ir::Stmt body = run(f.body);
+    const bool again = f.loop_kind != ir::ForKind::kThread && !ir::is_const(f.extent, 1);
+    Touched head;
+    if (again) collect(body, true, head);
+    if (again && now_.conflicts(head)) {
+      body = ir::block({body, ir::barrier()});
+      now_ = {};
+    }
+    if (body.same_as(f.body)) return s;
+    return ir::make_for(f.var, f.min, f.extent, f.loop_kind, body, f.tag);
+  }
+
+  Touched now_;
+};
+
+bool has_shared(const ir::Stmt& s) {
+  bool found = false;
+  ir::visit(s, [&](const ir::Stmt& x) {
+    const auto* a = x.as<ir::Allocate>();
+    found = found || (a != nullptr && a->buffer->scope == ir::Scope::kShared);
+  });
+  return found;
+}
+
+}  // namespace
+
+ir::Stmt insert_barriers(const ir::Stmt& s) { return has_shared(s) ? Inserter().run(s) : s; }
+
+}  // namespace tenon::lower

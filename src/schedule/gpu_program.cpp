@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/gpu_program.h"
+
+#include <algorithm>
+
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+namespace {
+
+constexpr int64_t kMostBlocksX = (int64_t{1} << 31) - 1;
+constexpr int64_t kMostBlocksYZ = 65535;
+// What a thread keeps in registers may take so many of those that it has; code needs the others.
+constexpr int64_t kRegistersOfCode = 55;
+
+bool is_block_tag(ir::ThreadTag tag) {
+  return tag >= ir::ThreadTag::kBlockX && tag <= ir::ThreadTag::kBlockZ;
+}
+bool is_real_thread(ir::ThreadTag tag) {
+  return tag >= ir::ThreadTag::kThreadX && tag <= ir::ThreadTag::kThreadZ;
+}
+size_t dimension(ir::ThreadTag tag) {
+  return (static_cast<size_t>(tag) - static_cast<size_t>(ir::ThreadTag::kBlockX)) % 3;
+}
+
+bool is_computed(const Stage& st) { return !st.is_input() && st.place != Place::kInlined; }
+
+class KernelChecker {
+ public:
+  KernelChecker(const State& s, const Bounds& b, StageId root) : s_(s), b_(b), root_(root) {
+    for (const StageId id : s.order()) {
+      if (is_computed(s.stage(id)) && is_below(s, id, root, 0)) stages_.push_back(id);
+    }
+  }
+
+  KernelShape shape() const {
+    KernelShape k;
+    for (const StageId id : stages_) {
+      const Stage& st = s_.stage(id);
+      for (const LoopId l : st.leaves) {
+        const ir::ThreadTag tag = st.loop(l).tag;
+        if (is_block_tag(tag)) k.blocks[dimension(tag)] = extent(id, l);
+        if (is_real_thread(tag)) {
+          int64_t& n = k.threads[dimension(tag)];
+          n = std::max(n, extent(id, l));
+        }
+      }
+      if (st.place != Place::kAt) continue;
+      if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(bytes(st));
+      if (st.scope == ir::Scope::kRegister) k.registers += (bytes(st) + 3) / 4;
+    }
+    return k;
+  }
+
+  Result<void> run() const {
+    const KernelShape k = shape();
+    TENON_TRY(check_counts(k));
+    for (const StageId id : stages_) {
+      const Stage& st = s_.stage(id);
+      TENON_TRY(check_blocks(st));
+      TENON_TRY(check_threads(st, k));
+      if (st.place == Place::kAt && st.scope != ir::Scope::kShared) TENON_TRY(check_owner(st));
+    }
+    return {};
+  }
+
+ private:
+  static int64_t align16(int64_t n) { return (n + 15) / 16 * 16; }
+  int64_t extent(StageId id, LoopId l) const {
+    return b_.stages[static_cast<size_t>(id)].extents[static_cast<size_t>(l)];
+  }
+  int64_t bytes(const Stage& st) const {
+    int64_t n = st.buffer.dtype().bytes();
+    for (const AxisBounds& a : b_.stages[static_cast<size_t>(st.id)].axes) n *= a.extent;
+    return n;
+  }
+
+  Illegal too_many(IllegalCode code, int64_t value, int64_t limit) const {
+    return {.code = code, .stage = root_, .value = value, .limit = limit};
+  }
+
+  Result<void> check_counts(const KernelShape& k) const {
+    const target::Gpu& gpu = s_.target().gpu();
+    if (k.threads_per_block() > gpu.threads_per_block) {
+      return too_many(IllegalCode::kTooManyThreads, k.threads_per_block(), gpu.threads_per_block);
+    }
+    for (size_t d = 0; d < 3; ++d) {
+      const int64_t most = d == 0 ? kMostBlocksX : kMostBlocksYZ;
+      if (k.blocks[d] > most) return too_many(IllegalCode::kTooManyBlocks, k.blocks[d], most);
+    }
+    if (k.shared_bytes > gpu.shared_bytes_per_block) {
+      return too_many(IllegalCode::kSharedTooLarge, k.shared_bytes, gpu.shared_bytes_per_block);
+    }
+    const int64_t per_thread =
+        std::min<int64_t>(gpu.registers_per_thread,
+                          gpu.registers_per_multiprocessor / k.threads_per_block()) -
+        kRegistersOfCode;
+    if (k.registers > std::max<int64_t>(per_thread, 1)) {
+      return too_many(IllegalCode::kThreadRegisters, k.registers, per_thread);
+    }
+    return {};
+  }
+
+  Result<void> check_blocks(const Stage& st) const {
+    bool other = st.id != root_;
+    for (const LoopId l : st.leaves) {
+      const bool block = is_block_tag(st.loop(l).tag);
+      if (block && other) {
+        return Illegal{.code = IllegalCode::kBlockInside, .stage = st.id, .loop = l};
+      }
+      other = other || !block;
+    }
+    return {};
+  }
+
+  // The loops around the place of a stage, its own included, by their tags; `each` gets them
+  // innermost first.
+  template <class Fn>
+  void around(const Stage& st, Fn&& each) const {
+    const Stage* at = &st;
+    size_t depth = st.leaves.size();
+    for (;;) {
+      while (depth > 0) each(*at, at->leaves[--depth]);
+      if (at->place != Place::kAt) return;
+      const Stage& host = s_.stage(at->at_stage);
+      depth = static_cast<size_t>(host.position(at->at_loop)) + 1;
+      at = &host;
+    }
+  }
+
+  // What threads share is written by one of them each, and inner loops of a tag are not longer.
+  Result<void> check_threads(const Stage& st, const KernelShape& k) const {
+    std::array<int64_t, 3> bound = {0, 0, 0};
+    Result<void> result;
+    around(st, [&](const Stage& of, LoopId l) {
+      if (!is_real_thread(of.loop(l).tag) || !result) return;
+      int64_t& inner = bound[dimension(of.loop(l).tag)];
+      if (inner > extent(of.id, l)) {
+        result = Illegal{.code = IllegalCode::kMoreThreads,
+                         .stage = of.id,
+                         .loop = l,
+                         .value = inner,
+                         .limit = extent(of.id, l)};
+      }
+      inner = extent(of.id, l);
+    });
+    if (!result) return result;
+    const bool own = st.place == Place::kAt && st.scope != ir::Scope::kShared;
+    for (size_t d = 0; d < 3 && !own; ++d) {
+      if (k.threads[d] > 1 && bound[d] == 0) {
+        return Illegal{.code = IllegalCode::kThreadsMissing, .stage = st.id};
+      }
+    }
+    return {};
+  }
+
+  // A thread's own memory is read inside of the loops of its thread only.
+  Result<void> check_owner(const Stage& st) const {
+    Result<void> result;
+    for (const StageId r : s_.readers(st.id)) {
+      bool inside = true;
+      around(s_.stage(r), [&](const Stage& of, LoopId l) {
+        inside = inside && !(of.id == st.at_stage && l == st.at_loop);
+        if (!inside || !is_real_thread(of.loop(l).tag) || !result) return;
+        result =
+            Illegal{.code = IllegalCode::kThreadsOwn, .stage = st.id, .loop = l, .other = of.id};
+      });
+      if (!result) return result;
+    }
+    for (const LoopId l : st.leaves) {
+      if (is_real_thread(st.loop(l).tag)) {
+        return Illegal{.code = IllegalCode::kThreadsOwn, .stage = st.id, .loop = l, .other = st.id};
+      }
+    }
+    return {};
+  }
+
+  const State& s_;
+  const Bounds& b_;
+  StageId root_;
+  std::vector<StageId> stages_;
+};
+
+}  // namespace
+
+KernelShape kernel_shape(const State& s, const Bounds& b, StageId root) {
+  return KernelChecker(s, b, root).shape();
+}
+
+Result<void> check_gpu_program(const State& s, const Bounds& b) {
+  for (const StageId id : s.order()) {
+    const Stage& st = s.stage(id);
+    if (!is_computed(st) || st.place != Place::kRoot) continue;
+    TENON_TRY(KernelChecker(s, b, id).run());
+  }
+  return {};
+}
+
+}  // namespace tenon::schedule

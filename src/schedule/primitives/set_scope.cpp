@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedule/primitives/set_scope.h"
+
+#include "schedule/bounds.h"
+#include "schedule/rules.h"
+
+namespace tenon::schedule {
+
+Result<void> SetScope::check(const State& s) const {
+  TENON_TRY(check_computed(s, stage));
+  if (s[stage].output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
+  TENON_TRY(check_scope(s, stage, scope));
+  // Where a stage is whole, its memory is the workspace.
+  if (scope == ir::Scope::kGlobal || s[stage].place != Place::kAt) {
+    return Illegal{
+        .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
+  }
+  State moved = s;
+  apply(moved);
+  const auto bounds = infer_bounds(moved, stage.id, BoundsFor::kSearch);
+  if (!bounds) return bounds.illegal();
+  return {};
+}
+
+void SetScope::apply(State& s) const { s.edit(stage.id).scope = scope; }
+
+}  // namespace tenon::schedule
