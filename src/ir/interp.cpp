@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/interp.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
+#include "ir/build.h"
 #include "ir/interp_expr.h"
 #include "ir/interp_machine.h"
+#include "ir/visit.h"
 
 namespace tenon::ir {
 namespace interp {
@@ -18,6 +21,7 @@ struct Machine {
   size_t threads = 1;
   static constexpr size_t kDiverged = ~size_t{0};
   std::array<int64_t, 3> extents = {};  // of the thread loops that are bound
+  size_t block_threads = 1;             // in all nests of the kernel that runs
 };
 
 // Runs a statement on all active threads in lockstep: every thread finishes it before any goes on.
@@ -100,7 +104,11 @@ struct BlockExec : Executor {
 
 struct BarrierExec : Executor {
   void run(Machine& m, Active active) const override {
-    TENON_CHECK(active.size() == m.threads) << "barrier reached by only some threads of the block";
+    const auto& number = active[0]->number;
+    const bool in_threads =
+        std::any_of(number.begin(), number.end(), [](int64_t n) { return n >= 0; });
+    const bool all = active.size() == m.threads && (!in_threads || m.threads >= m.block_threads);
+    TENON_CHECK(all) << "barrier reached by only some threads of the block";
     m.clock.next_phase();
   }
 };
@@ -182,8 +190,24 @@ uint64_t with_field(uint64_t id, int low, int bits, int64_t value) {
 
 bool is_block(ThreadTag tag) { return tag >= ThreadTag::kBlockX && tag <= ThreadTag::kBlockZ; }
 
+// Threads of a block in the nest of `loop`: the most along each dimension.
+size_t threads_in(const For* loop) {
+  std::array<int64_t, 3> most = {1, 1, 1};
+  const auto note = [&](const For& f) {
+    if (f.tag < ThreadTag::kThreadX || f.tag > ThreadTag::kThreadZ) return;
+    int64_t& n = most[static_cast<size_t>(f.tag) - static_cast<size_t>(ThreadTag::kThreadX)];
+    n = std::max(n, const_int(f.extent).value_or(1));
+  };
+  note(*loop);
+  visit(loop->body, [&](const Stmt& s) {
+    if (const auto* f = s.as<For>()) note(*f);
+  });
+  return static_cast<size_t>(most[0] * most[1] * most[2]);
+}
+
 struct ThreadLoop : LoopExec {
   ThreadTag tag = ThreadTag::kNone;
+  size_t block_threads = 1;
 
   void run(Machine& m, Active active) const override {
     const bool outermost = !active[0]->concurrent;
@@ -191,6 +215,7 @@ struct ThreadLoop : LoopExec {
       m.clock.enter_region();
       active[0]->concurrent = true;
       active[0]->agent = {};
+      m.block_threads = block_threads;
     }
     if (is_block(tag)) {
       run_blocks(m, active);
@@ -344,6 +369,7 @@ ExecutorRef Compiler::loop(const For* n) {
     case ForKind::kThread: {
       auto exec = std::make_unique<ThreadLoop>();
       exec->tag = n->tag;
+      exec->block_threads = threads_in(n);
       return finish(std::move(exec));
     }
     case ForKind::kSerial:

@@ -9,7 +9,8 @@
 namespace tenon::lower {
 namespace {
 
-// The shared buffers that were touched since the last barrier.
+// The shared buffers that were touched since the last barrier. Elements are written by one thread
+// each, which may add to them without waiting.
 struct Touched {
   std::set<const ir::BufferNode*> read, written;
 
@@ -20,7 +21,7 @@ struct Touched {
   // Something of `next` must wait for these.
   bool conflicts(const Touched& next) const {
     for (const auto* b : next.written) {
-      if (read.contains(b) || written.contains(b)) return true;
+      if (read.contains(b)) return true;
     }
     for (const auto* b : next.read) {
       if (written.contains(b)) return true;
@@ -29,9 +30,10 @@ struct Touched {
   }
 };
 
-void note_loads(const ir::Expr& e, Touched& t) {
+void note_loads(const ir::Expr& e, Touched& t, const ir::Buffer& added_to = {}) {
   ir::visit_loads(e, [&](const ir::Load& l) {
-    if (l.buffer->scope == ir::Scope::kShared) t.read.insert(l.buffer.get());
+    if (l.buffer->scope == ir::Scope::kShared && !l.buffer.same_as(added_to))
+      t.read.insert(l.buffer.get());
   });
 }
 
@@ -39,7 +41,7 @@ void note_loads(const ir::Expr& e, Touched& t) {
 bool collect(const ir::Stmt& s, bool head_only, Touched& t) {
   if (s.as<ir::Barrier>() != nullptr) return true;
   if (const auto* st = s.as<ir::Store>()) {
-    note_loads(st->value, t);
+    note_loads(st->value, t, st->buffer);
     for (const ir::Expr& i : st->indices) note_loads(i, t);
     if (st->buffer->scope == ir::Scope::kShared) t.written.insert(st->buffer.get());
   } else if (const auto* f = s.as<ir::For>()) {

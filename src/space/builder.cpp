@@ -175,6 +175,10 @@ void Builder::decompose_init(Loop loop) { add(schedule::DecomposeInit{loop.stage
 void Builder::compute_at(StageRef stage, Loop loop) {
   add(schedule::ComputeAt{stage, loop.stage, loop.id});
 }
+void Builder::compute_shared(StageRef stage, Loop loop) {
+  compute_at(stage, loop);
+  add(schedule::SetScope{stage, ir::Scope::kShared});
+}
 void Builder::compute_inline(StageRef stage) { add(schedule::ComputeInline{stage}); }
 void Builder::compute_root(StageRef stage) { add(schedule::ComputeRoot{stage}); }
 

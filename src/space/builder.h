@@ -88,6 +88,8 @@ class Builder {
 
   // ---- places ----
   void compute_at(StageRef stage, Loop loop);
+  // In memory that the threads of a block share.
+  void compute_shared(StageRef stage, Loop loop);
   void compute_inline(StageRef stage);
   void compute_root(StageRef stage);
   StageRef cache_write(StageRef stage, ir::Scope scope);

@@ -55,8 +55,8 @@ struct Template {
   std::optional<Written> (*write)(space::Builder& b, const Request& request);
 };
 
-// From the most special to the one that fits every dag.
-std::span<const Template> templates();
+// From the most special to the one that fits every dag, for targets of one kind.
+std::span<const Template> templates(const target::Target& t);
 
 struct Choice {
   std::string_view name;  // of the template

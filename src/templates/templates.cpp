@@ -25,6 +25,10 @@ std::optional<Written> write_elementwise(space::Builder& b, const Request& reque
 std::optional<Written> write_fused(space::Builder& b, const Request& request);
 std::optional<Written> write_plain(space::Builder& b, const Request& request);
 std::optional<Written> write_none(space::Builder& b, const Request& request);
+std::optional<Written> write_gpu_contraction(space::Builder& b, const Request& request);
+std::optional<Written> write_gpu_rows(space::Builder& b, const Request& request);
+std::optional<Written> write_gpu_elements(space::Builder& b, const Request& request);
+std::optional<Written> write_gpu_none(space::Builder& b, const Request& request);
 
 namespace {
 
@@ -63,6 +67,15 @@ constexpr Template kTemplates[] = {
     {"none", "the definition as it stands", write_none},
 };
 
+constexpr Template kGpuTemplates[] = {
+    {"gpu_contraction", "products and convolutions, tiles in shared memory and registers",
+     write_gpu_contraction},
+    {"gpu_rows", "reductions of rows and what is computed from them, a block for each row",
+     write_gpu_rows},
+    {"gpu_elements", "everything else, an element for each thread", write_gpu_elements},
+    {"gpu_none", "the definition as it stands, by one thread", write_gpu_none},
+};
+
 using Layouts = std::map<std::string, layout::Layout>;
 
 Layouts layouts_of(const schedule::State& s) {
@@ -96,11 +109,13 @@ std::string why_not(const space::Builder& b, const Request& request) {
 
 }  // namespace
 
-std::span<const Template> templates() { return kTemplates; }
+std::span<const Template> templates(const target::Target& t) {
+  return t.is_cpu() ? std::span<const Template>(kTemplates) : kGpuTemplates;
+}
 
 Choice choose(const schedule::State& initial, const Request& request) {
   Choice choice;
-  for (const Template& t : kTemplates) {
+  for (const Template& t : templates(initial.target())) {
     space::ByRule rule;
     space::Builder b(initial, rule);
     const auto written = t.write(b, request);

@@ -84,7 +84,7 @@ std::pair<std::string, std::string> traces_of(const char* te) {
   const schedule::State start = initial(te);
   const templates::Choice chosen = templates::choose(start);
   const std::string first = schedule::to_json(chosen.trace);
-  const auto& rows = templates::templates();
+  const auto& rows = templates::templates(start.target());
   const auto row =
       std::find_if(rows.begin(), rows.end(), [&](const auto& t) { return t.name == chosen.name; });
   for (space::Choice c : chosen.choices) {

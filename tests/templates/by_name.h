@@ -40,7 +40,7 @@ struct NamedProgram {
 // Nothing if the template does not take the dag, or if a step is refused.
 inline std::optional<NamedProgram> write_with(std::string_view name, const schedule::State& initial,
                                               const Request& request, const Numbers& given) {
-  for (const Template& t : templates()) {
+  for (const Template& t : templates(initial.target())) {
     if (t.name != name) continue;
     ByName decider(given);
     space::Builder b(initial, decider);

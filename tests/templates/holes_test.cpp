@@ -64,7 +64,7 @@ TEST_P(HolesTest, CanBeReadBack) {
         dag, std::make_shared<const target::Target>(target::parse_target(name)));
     for (const int64_t block : {0, 1, 16, 32}) {
       const Request request = request_for(*dag, block);
-      for (const Template& t : templates()) expect_read_back(t, initial, request);
+      for (const Template& t : templates(initial.target())) expect_read_back(t, initial, request);
     }
   }
 }
@@ -77,7 +77,7 @@ TEST_P(HolesTest, OfEachAlgorithmCanBeReadBack) {
     Request request;
     request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
     request.accuracy = Accuracy::kFast;
-    for (const Template& t : templates()) expect_read_back(t, initial, request);
+    for (const Template& t : templates(initial.target())) expect_read_back(t, initial, request);
   }
 }
 

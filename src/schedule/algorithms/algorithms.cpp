@@ -17,6 +17,7 @@ constexpr AlgorithmRow kRows[] = {
     {Algorithm::kIm2col, "im2col", 0, 1},
     {Algorithm::kPhases, "phases", 0, 1},
     {Algorithm::kBfloat16, "bfloat16", 0, 65536},
+    {Algorithm::kGemm, "gemm", 0, 1},
 };
 
 // Points 0, 1, -1 and infinity.

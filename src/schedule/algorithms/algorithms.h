@@ -9,7 +9,7 @@
 // With stride 2, by phases: outputs are those of two taps over even inputs plus those of one tap over odd ones, both
 // side by side, so that m outputs take m + 1 and m multiplications.
 //
-// Two that change where numbers lie, not what is multiplied: im2col.h and phases.h.
+// Three that change where numbers lie, not what is multiplied: im2col.h, phases.h and gemm.h.
 //
 // Strassen's product (1969), one level: quarters of matrices with 7 multiplications instead of 8.
 //
@@ -37,6 +37,7 @@ enum class Algorithm : uint8_t {
   kIm2col,
   kPhases,
   kBfloat16,
+  kGemm,
 };
 
 struct AlgorithmRow {

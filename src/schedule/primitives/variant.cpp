@@ -3,6 +3,7 @@
 
 #include "arith/interval.h"
 #include "schedule/algorithms/bfloat16.h"
+#include "schedule/algorithms/gemm.h"
 #include "schedule/algorithms/im2col.h"
 #include "schedule/algorithms/phases.h"
 #include "schedule/algorithms/strassen.h"
@@ -74,6 +75,12 @@ Result<void> Variant::check(const State& s) const {
   const Illegal no{.code = IllegalCode::kBadVariant,
                    .stage = stage.id,
                    .value = static_cast<int64_t>(algorithm)};
+  if (algorithm == Algorithm::kGemm) {
+    const auto g = find_gemm(s, *st.op);
+    const bool inside =
+        g && reads_inside(*st.op, *g->slow.read) && reads_inside(*st.op, *g->fast.read);
+    return inside ? Result<void>() : no;
+  }
   const auto found = find_form(s, *st.op, algorithm);
   if (!found || found->elements >= static_cast<double>(te::kMaxElements)) return no;
   if (!reads_inside(*st.op, *found->operands.x)) return no;
@@ -87,6 +94,7 @@ Result<void> Variant::check(const State& s) const {
 void Variant::apply(State& s) const {
   if (is_winograd(algorithm)) return compute_by_winograd(s, stage.id, algorithm);
   if (algorithm == Algorithm::kIm2col) return compute_by_im2col(s, stage.id);
+  if (algorithm == Algorithm::kGemm) return compute_by_gemm(s, stage.id);
   if (algorithm == Algorithm::kPhases) return compute_by_phases(s, stage.id);
   if (algorithm == Algorithm::kBfloat16) return compute_in_bfloat16(s, stage.id);
   compute_by_strassen(s, stage.id);

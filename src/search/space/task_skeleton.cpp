@@ -57,7 +57,7 @@ void TaskSkeleton::add_template(const task::Task& t, std::optional<int64_t> algo
   const int64_t a = algorithm.value_or(*algorithm_of(c.trace));
   known_.push_back(c.trace);
   if (!algorithm) rule_ = a;
-  const auto all = templates::templates();
+  const auto all = templates::templates(*t.target);
   of(a).row = &*std::find_if(all.begin(), all.end(),
                              [&](const templates::Template& row) { return row.name == c.name; });
 }

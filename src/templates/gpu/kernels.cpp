@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/gpu/kernels.h"
+
+#include <algorithm>
+
+#include "arith/linear.h"
+#include "templates/write.h"
+
+namespace tenon::templates::gpu {
+
+using space::Builder;
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
+
+namespace {
+
+constexpr int64_t kMostThreads = 256;
+
+std::vector<Loop> spatial_loops(const Builder& b, StageRef stage) {
+  std::vector<Loop> loops;
+  for (size_t d = 0; d < b.now(stage).axes.size(); ++d) loops.push_back(b.axis(stage, d));
+  return loops;
+}
+
+}  // namespace
+
+int64_t threads_for(int64_t elements, const target::Gpu& gpu) {
+  int64_t threads = kMostThreads;
+  while (threads > gpu.warp_threads && elements < threads * 2 * gpu.multiprocessors) threads /= 2;
+  return threads;
+}
+
+std::optional<Loop> bind_elements(Builder& b, StageRef stage) {
+  if (b.refused() || b.now(stage).axes.empty()) return std::nullopt;
+  const Loop all = b.fuse(spatial_loops(b, stage));
+  const int64_t elements = b.extent(all);
+  const int64_t rule = threads_for(elements, b.target().gpu());
+  if (elements <= rule) {
+    b.bind(all, ir::ThreadTag::kThreadX);
+    return all;
+  }
+  std::vector<int64_t> sizes;
+  for (int64_t t = 32; t <= std::min<int64_t>(elements, 512); t *= 2) sizes.push_back(t);
+  const Value threads =
+      b.ask({HoleKind::kFactor, stage.id, 0}, "threads", Domain::of(std::move(sizes)), rule);
+  const auto [blocks, inner] = b.split<2>(all, {threads});
+  b.bind(blocks, ir::ThreadTag::kBlockX);
+  b.bind(inner, ir::ThreadTag::kThreadX);
+  return inner;
+}
+
+void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int64_t lanes) {
+  if (b.refused()) return;
+  const Loop all = b.fuse(spatial_loops(b, stage));
+  std::vector<Value> factors;
+  if (slow > 0) factors.emplace_back(slow);
+  factors.emplace_back(fast);
+  if (lanes > 1) factors.emplace_back(lanes);
+  const std::vector<Loop> parts = b.split(all, factors);
+  if (b.refused()) return;
+  size_t at = 1;
+  if (slow > 0) b.bind(parts[at++], ir::ThreadTag::kThreadY);
+  b.bind(parts[at++], ir::ThreadTag::kThreadX);
+  if (lanes > 1) b.vectorize(parts[at]);
+}
+
+void store_edges(Builder& b, const Request& request) {
+  store_fixed_inputs(b, request);
+  for (const te::Tensor& t : b.dag().outputs) {
+    const auto it = request.fixed.find(t.name());
+    if (it != request.fixed.end()) b.store(b.stage(t.name()), it->second);
+  }
+}
+
+bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op) {
+  return std::any_of(dag.outputs.begin(), dag.outputs.end(),
+                     [&](const te::Tensor& t) { return t.same_as(op.output); });
+}
+
+}  // namespace tenon::templates::gpu

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What templates for GPUs share: dealing out the elements of a stage to threads, and layouts of the
+// edges as they are asked for.
+#pragma once
+
+#include <vector>
+
+#include "space/builder.h"
+#include "templates/template.h"
+
+namespace tenon::templates::gpu {
+
+// One element per thread: the spatial loops of `stage` as one, cut into blocks. Returns the loop of
+// the threads, at which what belongs to one element can be computed; none of a stage without axes.
+//   C[i, j]  =>  C i@j.0 on block_x, i@j.1 on thread_x
+std::optional<space::Loop> bind_elements(space::Builder& b, space::StageRef stage);
+
+// The threads of a block for so many elements: all multiprocessors are used before blocks grow.
+int64_t threads_for(int64_t elements, const target::Gpu& gpu);
+
+// A stage that all threads of a block fill together: its loops as one, cut by the block's threads.
+// `fast` is the number of threads along x, `slow` along y (0: none); `lanes` elements go at once.
+void fetch_together(space::Builder& b, space::StageRef stage, int64_t slow, int64_t fast,
+                    int64_t lanes);
+
+// The layouts that are asked for inputs and outputs.
+void store_edges(space::Builder& b, const Request& request);
+
+bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op);
+
+}  // namespace tenon::templates::gpu

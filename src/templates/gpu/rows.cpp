@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions of long rows and what is computed from them, a block of threads for each row: softmax,
+// norms, means. Each thread reduces its share of the row, and one of them what they have found.
+//
+//   C[i] = sum(k) A[i, k]  =>  C.rf[i, t] = sum(k.0) A[i, k.0*128 + t] by thread t; C[i] = sum(t) C.rf
+#include <algorithm>
+
+#include "templates/anchor.h"
+#include "templates/gpu/kernels.h"
+
+namespace tenon::templates {
+
+using space::Builder;
+using space::Domain;
+using space::HoleKind;
+using space::Loop;
+using space::StageRef;
+using space::Value;
+
+namespace {
+
+constexpr int64_t kLeastLength = 48;  // shorter rows are one thread's work
+
+struct RowsOf {
+  const te::ComputeOp* out = nullptr;
+  std::vector<const te::ComputeOp*> reductions;
+  int64_t rows = 1;
+  int64_t length = 1;   // of what is reduced, the longest
+  size_t row_axes = 0;  // leading axes of the output that tell rows apart
+};
+
+int64_t elements(const std::vector<te::Axis>& axes) {
+  int64_t n = 1;
+  for (const te::Axis& a : axes) n *= a.extent;
+  return n;
+}
+
+std::optional<RowsOf> find_rows(const te::ComputeDag& dag) {
+  RowsOf r;
+  if (dag.outputs.size() != 1) return std::nullopt;
+  r.out = dag.producer(dag.outputs[0]);
+  for (const te::OpRef& op : dag.ops) {
+    if (!op->is_reduction()) continue;
+    const int64_t rows = elements(op->axes);
+    if (!r.reductions.empty() && rows != r.rows) return std::nullopt;
+    r.rows = rows;
+    r.length = std::max(r.length, elements(op->reduce_axes));
+    r.reductions.push_back(op.get());
+  }
+  if (r.reductions.empty() || r.length < kLeastLength || r.out->axes.empty()) return std::nullopt;
+  int64_t leading = 1;
+  while (r.row_axes < r.out->axes.size() && leading < r.rows) {
+    leading *= r.out->axes[r.row_axes++].extent;
+  }
+  return leading == r.rows ? std::optional(r) : std::nullopt;
+}
+
+class Writer {
+ public:
+  Writer(const RowsOf& r, Builder& b) : r_(r), b_(b), out_(b.stage(r.out->name())) {}
+
+  void run() {
+    for (const te::OpRef& op : b_.dag().ops) {
+      if (op.get() != r_.out && !op->is_reduction()) b_.compute_inline(b_.stage(op->name()));
+    }
+    int64_t rule = 32;
+    while (rule * 4 < r_.length && rule < 256) rule *= 2;
+    threads_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "threads",
+                      Domain::of({32, 64, 128, 256, 512}), rule);
+    std::vector<StageRef> sums, parts;
+    for (const te::ComputeOp* op : r_.reductions) {
+      // What is reduced last is a copy of its sum then, and can be attached like the others.
+      StageRef sum = b_.stage(op->name());
+      if (op == r_.out) sum = b_.cache_write(sum, ir::Scope::kShared);
+      parts.push_back(share_out(sum));
+      sums.push_back(sum);
+    }
+    const Loop row = bind_rows();
+    for (size_t i = sums.size(); i-- > 0;) {
+      attach(sums[i], row, 0);
+      attach(parts[i], row, b_.refused() ? 0 : b_.now(parts[i]).axes.size() - 1);
+    }
+  }
+
+ private:
+  // A part of the sum for each thread.
+  StageRef share_out(StageRef sum) {
+    if (b_.refused()) return {};
+    std::vector<Loop> loops;
+    const size_t rank = b_.now(sum).axes.size();
+    for (size_t d = 0; d < b_.now(sum).reduce_axes.size(); ++d)
+      loops.push_back(b_.axis(sum, rank + d));
+    const Loop all = b_.fuse(loops);
+    const int64_t t = std::min<int64_t>(threads_, b_.extent(all));
+    const auto [steps, thread] = b_.split<2>(all, {t});
+    return b_.rfactor(thread, static_cast<int64_t>(rank));
+  }
+
+  // Rows are blocks; the elements of a row are dealt out to its threads.
+  Loop bind_rows() {
+    if (b_.refused()) return {};
+    std::vector<Loop> rows, columns;
+    for (size_t d = 0; d < r_.out->axes.size(); ++d)
+      (d < r_.row_axes ? rows : columns).push_back(b_.axis(out_, d));
+    if (rows.empty()) {
+      b_.refuse({.code = IllegalCode::kNoReduction, .stage = out_.id});
+      return {};
+    }
+    Loop row = b_.fuse(rows), thread = row;
+    if (columns.empty()) {
+      const auto cut = b_.split<2>(row, {1});
+      row = cut[0];
+      thread = cut[1];
+    } else {
+      thread = b_.fuse(columns);
+      if (b_.extent(thread) > threads_) thread = b_.split<2>(thread, {threads_})[1];
+    }
+    b_.bind(row, ir::ThreadTag::kBlockX);
+    b_.bind(thread, ir::ThreadTag::kThreadX);
+    return row;
+  }
+
+  void attach(StageRef stage, Loop row, size_t axis) {
+    b_.compute_shared(stage, row);
+    b_.bind(b_.axis(stage, axis), ir::ThreadTag::kThreadX);
+  }
+
+  const RowsOf& r_;
+  Builder& b_;
+  StageRef out_;
+  Value threads_ = 0;
+};
+
+}  // namespace
+
+std::optional<Written> write_gpu_rows(Builder& b, const Request& request) {
+  const auto r = find_rows(b.dag());
+  if (!r) return std::nullopt;
+  gpu::store_edges(b, request);
+  Writer(*r, b).run();
+  return Written{};
+}
+
+}  // namespace tenon::templates
