@@ -15,7 +15,7 @@
 #include <fstream>
 
 #include "backend/llvm/cpu.h"
-#include "backend/llvm/emitter.h"
+#include "backend/llvm/cpu_emitter.h"
 #include "backend/llvm/loader.h"
 #include "backend/llvm/machine.h"
 #include "backend/llvm/optimize.h"
@@ -212,7 +212,7 @@ Code CpuCompiler::compile(const ir::Function& f, Emit kind, CompileStats& stats)
   module.setDataLayout(machine_->createDataLayout());
   module.setPICLevel(llvm::PICLevel::BigPIC);
   Code code;
-  code.workspace_bytes = Emitter(module, cpu_, f).run();
+  code.workspace_bytes = CpuEmitter(module, cpu_, f).run();
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);
 #ifndef NDEBUG

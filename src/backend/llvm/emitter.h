@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loop IR (Dialect::kFlat) to LLVM IR. One Emitter serves one ir::Function: the entry function and
-// one internal function per parallel loop, which gets what it uses from outside through a closure
-// struct.
+// Loop IR (Dialect::kFlat) to LLVM IR, as far as all machines agree: statements, expressions, registers and addresses.
+// What a function is, where memory lies and how it is accessed is said by a class for each kind of machine: CpuEmitter
+// (cpu_emitter.h) and GpuEmitter (backend/nvptx/gpu_emitter.h). One Emitter serves one ir::Function.
 //
 // How lazily evaluated operands are kept safe: expressions are emitted without control flow, and
 // `active_` is the mask of lanes whose value is wanted (null: all). A load that may lie outside its
@@ -12,11 +12,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
-#include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "arith/interval.h"
+#include "arith/linear.h"
 #include "backend/llvm/index.h"
 #include "backend/llvm/ops.h"
 #include "backend/llvm/storage_plan.h"
@@ -26,11 +27,11 @@ namespace tenon::backend::llvm_cpu {
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, const Cpu& cpu, const ir::Function& f);
-  // Emits everything; returns the workspace size.
-  int64_t run();
+  virtual ~Emitter() = default;
 
- private:
+ protected:
+  Emitter(llvm::Module& module, const Cpu& cpu, const ir::Function& f);
+
   // Where a buffer is, inside the function being emitted.
   struct Storage {
     llvm::Value* base = nullptr;           // memory
@@ -43,18 +44,26 @@ class Emitter {
   };
   struct BoundVar {
     llvm::Value* value = nullptr;
-    int depth = 0;  // of loops: a deeper variable changes more often
+    int depth = 0;                  // of loops: a deeper variable changes more often
+    llvm::Value* narrow = nullptr;  // the value in 32 bits, where it was made so
   };
 
-  // function.cpp
-  llvm::Function* make_function(const std::string& name, llvm::FunctionType* type);
-  void start_body(llvm::Function* fn);
-  void bind_params(llvm::Value* params);
+  // What a kind of machine does in its own way.
+  virtual void parallel_loop(const ir::For& n) = 0;
+  virtual void thread_loop(const ir::For& n) = 0;
+  virtual void barrier() = 0;
+  virtual void block(const ir::Block& n) = 0;
+  // The memory of a buffer that is neither in registers nor on the stack.
+  virtual llvm::Value* memory_of(const ir::Allocate& n, const Place& place) = 0;
+  // The carried value, 0 in lanes that are off; `safe`: even those lie inside of the buffer.
+  virtual llvm::Value* load_memory(const Storage& s, const ir::Load& n, llvm::Value* mask,
+                                   bool safe) = 0;
+  virtual void store_memory(const Storage& s, const ir::Store& n, llvm::Value* stored,
+                            llvm::Value* mask) = 0;
+
+  // emitter.cpp
   void make_scopes();
-  bool is_streamed(const ir::Buffer& output) const;
-  void end_body();
   llvm::AllocaInst* entry_alloca(llvm::Type* type, const std::string& name);
-  llvm::LoadInst* load_pointer(llvm::Value* from, int64_t bytes, const std::string& name);
 
   // statement.cpp
   void stmt(const ir::Stmt& s);
@@ -62,16 +71,19 @@ class Emitter {
   void loop(const ir::For& n, llvm::Value* begin, llvm::Value* end, bool never_empty);
   void if_then_else(llvm::Value* condition, const ir::Stmt& then_case, const ir::Stmt& else_case);
   void allocate(const ir::Allocate& n);
-  llvm::Value* workspace_at(const Place& place);
   void prefetch(const ir::Prefetch& n);
   void bind_range(const ir::For& n);
+  // A value of 32 bits is widened for those who want it so.
+  void bind_var(const ir::Var& v, llvm::Value* value, int depth);
 
-  // parallel.cpp
-  void parallel_loop(const ir::For& n);
-  void dispatch(llvm::Function* body, llvm::Value* closure, llvm::Value* extent);
-  llvm::Function* parallel_body(const ir::For& n, const std::vector<const ir::BufferNode*>& buffers,
-                                const std::vector<const ir::VarNode*>& vars,
-                                llvm::StructType* closure_type);
+  // narrow.cpp: index expressions in 32 bits, where the machine wants them so and their ranges allow it
+  llvm::Value* narrow(const ir::Expr& e);       // null if it does not fit
+  llvm::Value* narrow_form(const ir::Expr& e);  // null too where an operand has no such form
+  bool fits_narrow(const ir::Expr& e);
+  llvm::Value* narrow_binary(const ir::Binary& n);
+  llvm::Value* narrow_ramp(const ir::Ramp& n);
+  // The terms of `l` without its constant, in the order of the second numbers; null if it may not fit.
+  llvm::Value* narrow_sum(const arith::Linear& l, const std::vector<std::pair<int, size_t>>& order);
 
   // expression.cpp
   llvm::Value* expr(const ir::Expr& e);
@@ -97,30 +109,10 @@ class Emitter {
 
   // access.cpp
   llvm::Value* load(const ir::Load& n);
-  llvm::Value* load_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* mask,
-                        bool in_bounds);
-  llvm::Value* load_scalar(const Storage& s, ir::DType t, const ir::Expr& index, llvm::Value* mask);
-  llvm::Value* load_strided(const Storage& s, ir::DType t, const Run& run);
-  llvm::Value* load_lanes(const Storage& s, ir::DType t, const Run& run);
-  // Null if the lanes lie too far apart.
-  llvm::Value* load_pattern(const Storage& s, ir::DType t, const Pattern& pattern);
-  llvm::Value* gather(const Storage& s, ir::DType t, llvm::Value* pointers, llvm::Value* mask);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
   void store(const ir::Store& n);
   void store_value(const ir::Store& n, llvm::Value* mask);
   void store_slot(const Storage& s, ir::DType t, const Run& run, llvm::Value* v, llvm::Value* mask);
-  void store_lanes(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
-  void store_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
-  // transpose.cpp
-  void block(const ir::Block& n);
-  size_t store_tile(std::span<const ir::Stmt> stmts);
-  size_t load_tile(std::span<const ir::Stmt> stmts);
-  void turn_loads(const std::vector<const ir::Load*>& loads, const Run& first,
-                  std::span<const std::pair<int64_t, size_t>> run);
-  void store_front(const Storage& s, ir::DType t, const ir::Expr& base, llvm::Value* v, int count);
-
-  // access.cpp
-  llvm::Value* vector_pointers(const Storage& s, const ir::Buffer& b, const ir::Expr& index);
   // The address of base[index] and how it is aligned.
   std::pair<llvm::Value*, llvm::Align> address(const Storage& s, ir::DType t,
                                                const ir::Expr& index);
@@ -145,27 +137,23 @@ class Emitter {
   Ops ops_;
   StoragePlan plan_;
   llvm::Function* fn_ = nullptr;
-  llvm::Value* workspace_ = nullptr;
-  llvm::Value* runtime_ = nullptr;
   std::unordered_map<const ir::BufferNode*, Storage> buffers_;
   std::unordered_map<const ir::VarNode*, BoundVar> vars_;
   arith::Ranges ranges_;
   int depth_ = 0;
-  int parallel_loops_ = 0;
-  bool stored_past_caches_ = false;    // in the function being emitted
-  const ir::For* parallel_ = nullptr;  // the loop whose body is being emitted
 
   llvm::Value* active_ = nullptr;
-  std::unordered_map<const ir::ExprNode*, llvm::Value*> turned_;  // loads that load_tile has done
   // Values of the statement being emitted, by node and by the mask under which they were evaluated.
   struct Key {
     const ir::ExprNode* node;
     llvm::Value* active;
+    bool narrow = false;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     size_t operator()(const Key& k) const {
-      return std::hash<const void*>()(k.node) ^ (std::hash<const void*>()(k.active) << 1);
+      return std::hash<const void*>()(k.node) ^ (std::hash<const void*>()(k.active) << 1) ^
+             static_cast<size_t>(k.narrow);
     }
   };
   // The handle keeps the node, which may be a temporary, from being freed and its address reused.

@@ -33,7 +33,8 @@ Value* Emitter::expr(const Expr& e) {
   if (it != memo_.end()) {
     return it->second.second;
   }
-  Value* v = fresh_expr(e);
+  Value* small = narrow_form(e);
+  Value* v = small != nullptr ? b_.CreateSExt(small, carried_type(ctx_, e.dtype())) : fresh_expr(e);
   memo_[key] = {e, v};
   return v;
 }
@@ -200,7 +201,7 @@ Value* Emitter::times_sigmoid(const ir::Binary& n) {
 // may be clamped to just outside of what the lanes reach.
 Value* Emitter::compare_runs(const ir::Binary& n) {
   const int lanes = n.a.dtype().lanes;
-  if (lanes == 1 || n.a.dtype().scalar() != ir::kI64) {
+  if (lanes == 1 || n.a.dtype().scalar() != ir::kI64 || cpu_.narrow_indices) {
     return nullptr;
   }
   const auto a = as_pattern(n.a);

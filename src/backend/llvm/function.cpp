@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/IR/IntrinsicsX86.h>
-#include <llvm/IR/MDBuilder.h>
 
-#include "backend/llvm/emitter.h"
+#include "backend/llvm/cpu_emitter.h"
 #include "backend/llvm/types.h"
 #include "ir/visit.h"
 
@@ -10,14 +9,7 @@ namespace tenon::backend::llvm_cpu {
 
 using llvm::Value;
 
-Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const ir::Function& f)
-    : module_(module), ctx_(module.getContext()), cpu_(cpu), f_(f), b_(ctx_), ops_(b_, cpu_) {
-  llvm::FastMathFlags flags;
-  flags.setAllowContract();
-  b_.setFastMathFlags(flags);
-}
-
-int64_t Emitter::run() {
+int64_t CpuEmitter::run() {
   plan_ = plan_storage(f_.body);
   make_scopes();
   llvm::Type* ptr = b_.getPtrTy();
@@ -43,7 +35,7 @@ int64_t Emitter::run() {
   return plan_.workspace_bytes;
 }
 
-llvm::Function* Emitter::make_function(const std::string& name, llvm::FunctionType* type) {
+llvm::Function* CpuEmitter::make_function(const std::string& name, llvm::FunctionType* type) {
   llvm::Function* fn =
       llvm::Function::Create(type, llvm::Function::InternalLinkage, name, &module_);
   fn->addFnAttr(llvm::Attribute::NoUnwind);
@@ -60,18 +52,12 @@ llvm::Function* Emitter::make_function(const std::string& name, llvm::FunctionTy
   return fn;
 }
 
-void Emitter::start_body(llvm::Function* fn) {
+void CpuEmitter::start_body(llvm::Function* fn) {
   fn_ = fn;
   b_.SetInsertPoint(llvm::BasicBlock::Create(ctx_, "entry", fn));
 }
 
-llvm::AllocaInst* Emitter::entry_alloca(llvm::Type* type, const std::string& name) {
-  llvm::BasicBlock& entry = fn_->getEntryBlock();
-  llvm::IRBuilder<> at(&entry, entry.begin());
-  return at.CreateAlloca(type, nullptr, name);
-}
-
-llvm::LoadInst* Emitter::load_pointer(Value* from, int64_t bytes, const std::string& name) {
+llvm::LoadInst* CpuEmitter::load_pointer(Value* from, int64_t bytes, const std::string& name) {
   llvm::LoadInst* p = b_.CreateLoad(b_.getPtrTy(), from, name);
   const auto number = [&](int64_t v) {
     return llvm::MDNode::get(ctx_,
@@ -86,7 +72,7 @@ llvm::LoadInst* Emitter::load_pointer(Value* from, int64_t bytes, const std::str
   return p;
 }
 
-bool Emitter::is_streamed(const ir::Buffer& output) const {
+bool CpuEmitter::is_streamed(const ir::Buffer& output) const {
   const int64_t bytes = output->elements() * output.dtype().bytes();
   if (!cpu_.x86 || cpu_.l3_bytes == 0 || bytes <= cpu_.l3_bytes) {
     return false;
@@ -99,7 +85,7 @@ bool Emitter::is_streamed(const ir::Buffer& output) const {
   return !read_back;
 }
 
-void Emitter::end_body() {
+void CpuEmitter::end_body() {
   if (stored_past_caches_) {
     // Such stores are ordered by nothing else, not even by the runtime's join.
     b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
@@ -107,7 +93,7 @@ void Emitter::end_body() {
   b_.CreateRetVoid();
 }
 
-void Emitter::bind_params(Value* params) {
+void CpuEmitter::bind_params(Value* params) {
   for (size_t i = 0; i < f_.params.size(); ++i) {
     const ir::Buffer& buffer = f_.params[i];
     Value* at = b_.CreateConstInBoundsGEP1_64(b_.getPtrTy(), params, i);
@@ -118,51 +104,26 @@ void Emitter::bind_params(Value* params) {
   }
 }
 
-namespace {
-
-bool share_space(const Place& a, const Place& b) {
-  const bool both = a.kind == Place::Kind::kWorkspace && b.kind == Place::Kind::kWorkspace;
-  return both && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+void CpuEmitter::thread_loop(const ir::For& n) {
+  TENON_CHECK(false) << "loop " << n.var.name() << " is bound to threads of a GPU";
 }
 
-}  // namespace
+void CpuEmitter::barrier() { TENON_CHECK(false) << "a barrier on a CPU"; }
 
-// One alias scope per buffer, and every access says from which other buffers it stays away: all but
-// those that have the same place in the workspace at another time.
-void Emitter::make_scopes() {
-  std::vector<ir::Buffer> all = f_.params;
-  ir::visit(f_.body, [&](const ir::Stmt& s) {
-    if (const auto* n = s.as<ir::Allocate>()) {
-      all.push_back(n->buffer);
-    }
-  });
-  llvm::MDBuilder md(ctx_);
-  llvm::MDNode* domain = md.createAnonymousAliasScopeDomain(f_.name);
-  std::vector<llvm::Metadata*> scopes;
-  scopes.reserve(all.size());
-  for (const ir::Buffer& b : all) {
-    scopes.push_back(md.createAnonymousAliasScope(domain, b.name()));
+Value* CpuEmitter::memory_of(const ir::Allocate& n, const Place& place) {
+  TENON_CHECK(place.kind == Place::Kind::kWorkspace) << n.buffer.name() << " is shared by threads";
+  if (place.stride == 0) {
+    return workspace_at(place);
   }
-  const Place param;
-  const auto place = [&](const ir::Buffer& b) {
-    const auto it = plan_.places.find(b.get());
-    return it == plan_.places.end() ? &param : &it->second;
-  };
-  const auto in_place = [&](size_t a, size_t b) {
-    return f_.in_place >= 0 && std::min(a, b) == static_cast<size_t>(f_.in_place) &&
-           std::max(a, b) == f_.num_inputs;
-  };
-  for (size_t i = 0; i < all.size(); ++i) {
-    std::vector<llvm::Metadata*> others;
-    for (size_t k = 0; k < all.size(); ++k) {
-      if (k != i && !in_place(i, k) && !share_space(*place(all[i]), *place(all[k]))) {
-        others.push_back(scopes[k]);
-      }
-    }
-    Storage& s = buffers_[all[i].get()];
-    s.scope = llvm::MDNode::get(ctx_, {scopes[i]});
-    s.others = llvm::MDNode::get(ctx_, others);
-  }
+  // The base of all copies came with the closure.
+  Value* copy = b_.CreateNSWSub(vars_[parallel_->var.node()].value, expr(parallel_->min));
+  Value* offset = b_.CreateNSWMul(copy, b_.getInt64(static_cast<uint64_t>(place.stride)));
+  return b_.CreateGEP(b_.getInt8Ty(), buffers_[n.buffer.get()].base, offset, n.buffer.name());
+}
+
+Value* CpuEmitter::workspace_at(const Place& place) {
+  const auto offset = static_cast<uint64_t>(place.offset);
+  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), workspace_, offset);
 }
 
 }  // namespace tenon::backend::llvm_cpu

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backend/llvm/emitter.h"
+#include "backend/llvm/cpu_emitter.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -28,7 +28,7 @@ void add_once(std::vector<const T*>& list, const T* item) {
 
 }  // namespace
 
-void Emitter::parallel_loop(const ir::For& n) {
+void CpuEmitter::parallel_loop(const ir::For& n) {
   TENON_CHECK(parallel_ == nullptr) << "parallel loop " << n.var.name() << " inside another one";
   std::vector<const ir::BufferNode*> buffers;
   std::vector<const ir::VarNode*> vars;
@@ -78,7 +78,7 @@ void Emitter::parallel_loop(const ir::For& n) {
   dispatch(parallel_body(n, buffers, vars, type), closure, extent);
 }
 
-void Emitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
+void CpuEmitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
   BasicBlock* look = BasicBlock::Create(ctx_, "look", fn_);
   BasicBlock* alone = BasicBlock::Create(ctx_, "alone", fn_);
   BasicBlock* fork = BasicBlock::Create(ctx_, "fork", fn_);
@@ -101,10 +101,10 @@ void Emitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
   b_.SetInsertPoint(done);
 }
 
-llvm::Function* Emitter::parallel_body(const ir::For& n,
-                                       const std::vector<const ir::BufferNode*>& buffers,
-                                       const std::vector<const ir::VarNode*>& vars,
-                                       llvm::StructType* closure_type) {
+llvm::Function* CpuEmitter::parallel_body(const ir::For& n,
+                                          const std::vector<const ir::BufferNode*>& buffers,
+                                          const std::vector<const ir::VarNode*>& vars,
+                                          llvm::StructType* closure_type) {
   llvm::Type* i64 = b_.getInt64Ty();
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), i64, i64}, false);
   const std::string name = f_.name + ".parallel" + std::to_string(parallel_loops_++);

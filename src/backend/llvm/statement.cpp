@@ -30,11 +30,11 @@ void Emitter::stmt(const Stmt& s) {
     case StmtKind::kAllocate:
       return allocate(*s.as<ir::Allocate>());
     case StmtKind::kBarrier:
-      break;
+      return barrier();
     case StmtKind::kPrefetch:
       return prefetch(*s.as<ir::Prefetch>());
   }
-  TENON_CHECK(false) << "statement kind " << static_cast<int>(s.kind()) << " on a CPU";
+  TENON_CHECK(false) << "statement kind " << static_cast<int>(s.kind()) << " is not known";
 }
 
 void Emitter::bind_range(const ir::For& n) {
@@ -59,15 +59,28 @@ void Emitter::for_loop(const ir::For& n) {
   if (n.loop_kind == ir::ForKind::kParallel) {
     return parallel_loop(n);
   }
+  if (n.loop_kind == ir::ForKind::kThread) {
+    return thread_loop(n);
+  }
   TENON_CHECK(n.loop_kind == ir::ForKind::kSerial)
       << "loop " << n.var.name() << " is neither serial nor parallel";
-  Value* min = expr(n.min);
+  Value* min = narrow(n.min);
+  Value* count = min == nullptr || !fits_narrow(n.min + n.extent) ? nullptr : narrow(n.extent);
+  if (count == nullptr) {
+    min = expr(n.min);
+  }
   if (extent && *extent == 1) {
-    vars_[n.var.node()] = {min, depth_};
+    bind_var(n.var, min, depth_);
     return stmt(n.body);
   }
-  Value* end = b_.CreateNSWAdd(min, expr(n.extent));
+  Value* end = b_.CreateNSWAdd(min, count == nullptr ? expr(n.extent) : count);
   loop(n, min, end, extent.has_value());
+}
+
+void Emitter::bind_var(const ir::Var& v, Value* value, int depth) {
+  const bool is_narrow = value->getType()->getIntegerBitWidth() < v.dtype().bits;
+  Value* wide = is_narrow ? b_.CreateSExt(value, b_.getInt64Ty()) : value;
+  vars_[v.node()] = {wide, depth, is_narrow ? value : nullptr};
 }
 
 namespace {
@@ -102,7 +115,7 @@ void Emitter::loop(const ir::For& n, Value* begin, Value* end, bool never_empty)
   b_.SetInsertPoint(body);
   llvm::PHINode* i = b_.CreatePHI(begin->getType(), 2, n.var.name());
   i->addIncoming(begin, before);
-  vars_[n.var.node()] = {i, ++depth_};
+  bind_var(n.var, i, ++depth_);
   stmt(n.body);
   --depth_;
   Value* next = b_.CreateNSWAdd(i, llvm::ConstantInt::get(i->getType(), 1));
@@ -152,21 +165,11 @@ void Emitter::allocate(const ir::Allocate& n) {
       break;
     }
     case Place::Kind::kWorkspace:
-      if (place.stride == 0) {
-        s.base = workspace_at(place);
-      } else {  // the base of all copies came with the closure
-        Value* copy = b_.CreateNSWSub(vars_[parallel_->var.node()].value, expr(parallel_->min));
-        Value* offset = b_.CreateNSWMul(copy, b_.getInt64(static_cast<uint64_t>(place.stride)));
-        s.base = b_.CreateGEP(b_.getInt8Ty(), s.base, offset, n.buffer.name());
-      }
+    case Place::Kind::kShared:
+      s.base = memory_of(n, place);
       break;
   }
   stmt(n.body);
-}
-
-Value* Emitter::workspace_at(const Place& place) {
-  const auto offset = static_cast<uint64_t>(place.offset);
-  return b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), workspace_, offset);
 }
 
 void Emitter::prefetch(const ir::Prefetch& n) {

@@ -11,7 +11,6 @@
 namespace tenon::backend::llvm_cpu {
 namespace {
 
-constexpr int64_t kAlignment = 64;
 constexpr size_t kMaxSlots = 1024;  // more are better left to memory: no machine has the registers
 constexpr int kMaxLanes = 64;
 constexpr int64_t kMaxStackBytes = 512 << 10;  // of one buffer; threads have 8 MiB
@@ -29,6 +28,7 @@ struct Uses {
 
 class Planner {
  public:
+  explicit Planner(int64_t alignment) : alignment_(alignment) {}
   StoragePlan run(const ir::Stmt& body) {
     walk(body, 0, {});
     for (auto& [buffer, place] : plan_.places) {
@@ -46,6 +46,7 @@ class Planner {
   void access(const ir::Buffer& b, const ir::Expr& index, bool parallel);
   static void promote(Uses& uses, Place& place);
 
+  const int64_t alignment_;
   StoragePlan plan_;
   std::unordered_map<const ir::BufferNode*, Uses> uses_;
   std::unordered_map<const ir::BufferNode*, bool> made_in_parallel_;
@@ -54,11 +55,13 @@ class Planner {
 void Planner::allocate(const ir::Allocate& n, int64_t top, Region region) {
   Place place;
   const int64_t raw = n.buffer->elements() * n.buffer.dtype().bytes();
-  const int64_t bytes = (raw + kAlignment - 1) / kAlignment * kAlignment;
+  const int64_t bytes = (raw + alignment_ - 1) / alignment_ * alignment_;
   const bool large = bytes > kMaxStackBytes;
-  const bool shared = !region.parallel && (large || n.buffer->scope == ir::Scope::kGlobal);
+  const bool once = !region.parallel && (large || n.buffer->scope == ir::Scope::kGlobal);
   const bool copies = region.parallel && large && region.iterations > 0;
-  if (shared || copies) {
+  if (n.buffer->scope == ir::Scope::kShared) {
+    place.kind = Place::Kind::kShared;
+  } else if (once || copies) {
     place.kind = Place::Kind::kWorkspace;
     place.offset = top;
     place.bytes = copies ? bytes * region.iterations : bytes;
@@ -155,6 +158,8 @@ void Planner::promote(Uses& uses, Place& place) {
 
 }  // namespace
 
-StoragePlan plan_storage(const ir::Stmt& body) { return Planner().run(body); }
+StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment) {
+  return Planner(alignment).run(body);
+}
 
 }  // namespace tenon::backend::llvm_cpu

@@ -10,6 +10,8 @@
 // Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space.
 // A buffer allocated inside a parallel loop is private to its iteration and goes to the stack; one
 // that is too large for that gets a place in the workspace for each iteration.
+//
+// Shared: buffers of that scope, where the threads of a GPU's block can see them.
 #pragma once
 
 #include <unordered_map>
@@ -25,10 +27,10 @@ struct Slot {
 };
 
 struct Place {
-  enum class Kind : uint8_t { kRegisters, kStack, kWorkspace } kind = Kind::kStack;
+  enum class Kind : uint8_t { kRegisters, kStack, kWorkspace, kShared } kind = Kind::kStack;
   std::vector<Slot> slots;  // kRegisters; ascending
-  int64_t offset = 0;       // kWorkspace; a multiple of 64
-  int64_t bytes = 0;        // kWorkspace; a multiple of 64
+  int64_t offset = 0;       // kWorkspace; a multiple of the alignment
+  int64_t bytes = 0;        // kWorkspace; a multiple of the alignment
   int64_t stride = 0;  // kWorkspace; from one parallel iteration's copy to the next, 0: one copy
 };
 
@@ -37,6 +39,7 @@ struct StoragePlan {
   int64_t workspace_bytes = 0;
 };
 
-StoragePlan plan_storage(const ir::Stmt& body);
+// `alignment` is that of buffers in the workspace.
+StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment = 64);
 
 }  // namespace tenon::backend::llvm_cpu

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "arith/linear.h"
-#include "backend/llvm/emitter.h"
+#include "backend/llvm/cpu_emitter.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -180,7 +180,7 @@ bool unconditional(const Expr& predicate) {
 }  // namespace
 
 // Whole lanes one after the other, `count` of them.
-void Emitter::store_front(const Storage& s, DType t, const Expr& base, Value* v, int count) {
+void CpuEmitter::store_front(const Storage& s, DType t, const Expr& base, Value* v, int count) {
   const auto [p, align] = address(s, t, base);
   if (count == lanes_of(v)) {
     annotate(s, b_.CreateAlignedStore(v, p, align));
@@ -209,7 +209,7 @@ void Emitter::store_front(const Storage& s, DType t, const Expr& base, Value* v,
 }
 
 // Statements may be emitted in groups, so that registers are turned on the way from or to memory.
-void Emitter::block(const ir::Block& n) {
+void CpuEmitter::block(const ir::Block& n) {
   std::span<const Stmt> rest = n.stmts;
   while (!rest.empty()) {
     const size_t turned = store_tile(rest);
@@ -257,7 +257,7 @@ std::vector<const ir::Store*> leading_stores(std::span<const Stmt> stmts) {
 // Stores of vectors whose lanes lie far apart, several of which are neighbours:
 //   c[ramp(i, 100, 16)] = x; c[ramp(i + 1, 100, 16)] = y; ..   =>   16 stores of {x[l], y[l], ..}
 // Returns how many statements that were; 0 if there are none.
-size_t Emitter::store_tile(std::span<const Stmt> stmts) {
+size_t CpuEmitter::store_tile(std::span<const Stmt> stmts) {
   if (stmts.size() < 2) {
     return 0;
   }
@@ -300,7 +300,7 @@ size_t Emitter::store_tile(std::span<const Stmt> stmts) {
 
 // Loads of vectors whose lanes lie far apart, several of which are neighbours, in the stores at the front of `stmts`:
 // their values are ready in turned_ afterwards. Returns how many statements that is good for.
-size_t Emitter::load_tile(std::span<const Stmt> stmts) {
+size_t CpuEmitter::load_tile(std::span<const Stmt> stmts) {
   if (stmts.size() < static_cast<size_t>(kBlock)) {
     return 0;
   }
@@ -337,8 +337,8 @@ size_t Emitter::load_tile(std::span<const Stmt> stmts) {
   return turned_.empty() ? 0 : stores.size();
 }
 
-void Emitter::turn_loads(const std::vector<const ir::Load*>& loads, const Run& first,
-                         std::span<const std::pair<int64_t, size_t>> run) {
+void CpuEmitter::turn_loads(const std::vector<const ir::Load*>& loads, const Run& first,
+                            std::span<const std::pair<int64_t, size_t>> run) {
   const ir::Load& like = *loads[run[0].second];
   const Storage& s = storage(like.buffer);
   const DType row = like.dtype.with_lanes(static_cast<int>(run.size()));
