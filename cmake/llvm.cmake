@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tenon_link_llvm(TARGET component ...): gives one target LLVM's headers (as SYSTEM) and libraries.
-# Only src/backend/llvm may call it.
+# Only src/backend may call it.
 #
 #   tenon_module(backend SOURCES ... DEPS ir arith target support)
 #   tenon_link_llvm(tenon_backend core orcjit passes X86 AArch64)

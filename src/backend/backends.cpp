@@ -7,6 +7,7 @@
 
 #include "backend/backend.h"
 #include "backend/llvm/compiler.h"
+#include "backend/nvptx/compiler.h"
 #include "support/check.h"
 
 namespace tenon::backend {
@@ -14,6 +15,7 @@ namespace {
 
 constexpr Backend kBackends[] = {
     {"llvm-cpu", llvm_cpu::makes_code_for, llvm_cpu::make_compiler},
+    {"nvptx", nvptx::makes_code_for, nvptx::make_compiler},
 };
 
 }  // namespace

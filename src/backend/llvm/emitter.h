@@ -53,6 +53,7 @@ class Emitter {
   virtual void thread_loop(const ir::For& n) = 0;
   virtual void barrier() = 0;
   virtual void block(const ir::Block& n) = 0;
+  virtual void prefetch(const ir::Prefetch& n);
   // The memory of a buffer that is neither in registers nor on the stack.
   virtual llvm::Value* memory_of(const ir::Allocate& n, const Place& place) = 0;
   // The carried value, 0 in lanes that are off; `safe`: even those lie inside of the buffer.
@@ -71,7 +72,6 @@ class Emitter {
   void loop(const ir::For& n, llvm::Value* begin, llvm::Value* end, bool never_empty);
   void if_then_else(llvm::Value* condition, const ir::Stmt& then_case, const ir::Stmt& else_case);
   void allocate(const ir::Allocate& n);
-  void prefetch(const ir::Prefetch& n);
   void bind_range(const ir::For& n);
   // A value of 32 bits is widened for those who want it so.
   void bind_var(const ir::Var& v, llvm::Value* value, int depth);

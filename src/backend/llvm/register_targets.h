@@ -5,7 +5,7 @@
 
 namespace tenon::backend::llvm_cpu {
 
-// The two that tenon generates code for, not all that LLVM knows: a static build links no others. Idempotent.
+// The three that tenon generates code for, not all that LLVM knows: a static build links no others. Idempotent.
 inline void register_targets() {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
@@ -15,6 +15,10 @@ inline void register_targets() {
   LLVMInitializeAArch64Target();
   LLVMInitializeAArch64TargetMC();
   LLVMInitializeAArch64AsmPrinter();
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
 }
 
 }  // namespace tenon::backend::llvm_cpu

@@ -16,7 +16,7 @@ llvm::PassPluginLibraryInfo getPollyPluginInfo() {
   void LLVMInitialize##target##AsmPrinter() {} \
   void LLVMInitialize##target##AsmParser() {}
 
-// All architectures of Debian's LLVM but X86 and AArch64.
+// All architectures of Debian's LLVM but X86, AArch64 and NVPTX.
 extern "C" {
 TENON_WITHOUT(AMDGPU)
 TENON_WITHOUT(ARM)
@@ -28,7 +28,6 @@ TENON_WITHOUT(LoongArch)
 TENON_WITHOUT(M68k)
 TENON_WITHOUT(MSP430)
 TENON_WITHOUT(Mips)
-TENON_WITHOUT(NVPTX)
 TENON_WITHOUT(PowerPC)
 TENON_WITHOUT(RISCV)
 TENON_WITHOUT(Sparc)

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a kernel is in LLVM IR: how it gets its arguments, its thread's numbers and shared memory, and how it waits for
+// the other threads of its block. There are two forms: PTX for a GPU, and a function of this machine that
+// src/simt calls once for each thread.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <memory>
+#include <string>
+
+#include "backend/nvptx/nests.h"
+#include "ir/ir.h"
+
+namespace tenon::backend::nvptx {
+
+class KernelForm {
+ public:
+  virtual ~KernelForm() = default;
+  // Makes the function and its entry block, where the builder then is.
+  virtual llvm::Function* begin(llvm::Module& module, llvm::IRBuilder<>& b, const std::string& name,
+                                const Nest& nest) = 0;
+  // Inside the function begun last. `alone`: nothing else of the kernel points there.
+  virtual llvm::Value* argument(llvm::IRBuilder<>& b, size_t number, bool alone) = 0;
+  virtual llvm::Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t extent) = 0;
+  virtual llvm::Value* shared_memory(llvm::IRBuilder<>& b) = 0;  // aligned to 16 bytes
+  virtual void barrier(llvm::IRBuilder<>& b) = 0;
+};
+
+std::unique_ptr<KernelForm> ptx_form();
+std::unique_ptr<KernelForm> simt_form();
+
+}  // namespace tenon::backend::nvptx

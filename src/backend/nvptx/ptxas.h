@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVIDIA's assembler, where there is one: from PTX to machine code of one processor. Nothing of it is linked; the driver
+// compiles PTX by itself where it is absent.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::backend::nvptx {
+
+// What the assembler says of one kernel.
+struct PtxasReport {
+  std::string kernel;
+  int registers = 0;  // per thread
+  int stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0;
+  int shared_bytes = 0;  // static ones; ours are given at launch
+  bool operator==(const PtxasReport&) const = default;
+};
+
+struct Assembled {
+  std::string image;
+  std::vector<PtxasReport> kernels;
+};
+
+// What TENON_PTXAS names, else ptxas of PATH, of CUDA_HOME/bin or of /usr/local/cuda/bin. Throws UserError when
+// TENON_PTXAS names no program; "none" there means that there is none.
+std::optional<std::filesystem::path> find_ptxas();
+
+// Throws UserError with the assembler's first line where it refuses.
+Assembled assemble(const std::filesystem::path& ptxas, const std::string& ptx,
+                   const std::string& processor);
+
+// From the text of `ptxas -v`.
+std::vector<PtxasReport> parse_report(std::string_view text);
+
+}  // namespace tenon::backend::nvptx
