@@ -60,23 +60,31 @@ bool collect(const ir::Stmt& s, bool head_only, Touched& t) {
   return false;
 }
 
-Touched all_of(const ir::Stmt& s) {
-  Touched t;
-  collect(s, false, t);
-  return t;
-}
-
 class Inserter {
  public:
+  explicit Inserter(const std::set<const ir::BufferNode*>& done) : done_(done) {}
+
   ir::Stmt run(const ir::Stmt& s) {
     if (const auto* b = s.as<ir::Block>()) return block(*b);
     if (const auto* f = s.as<ir::For>()) return loop(s, *f);
     if (const auto* a = s.as<ir::Allocate>()) return ir::allocate(a->buffer, run(a->body));
+    if (s.as<ir::Barrier>() != nullptr) now_ = {};
     now_.add(all_of(s));
     return s;
   }
 
  private:
+  Touched touched(const ir::Stmt& s, bool head_only) const {
+    Touched t;
+    collect(s, head_only, t);
+    for (const ir::BufferNode* b : done_) {
+      t.read.erase(b);
+      t.written.erase(b);
+    }
+    return t;
+  }
+  Touched all_of(const ir::Stmt& s) const { return touched(s, false); }
+
   ir::Stmt block(const ir::Block& b) {
     std::vector<ir::Stmt> out;
     for (const ir::Stmt& s : b.stmts) {
@@ -94,9 +102,7 @@ class Inserter {
   ir::Stmt loop(const ir::Stmt& s, const ir::For& f) {
     ir::Stmt body = run(f.body);
     const bool again = f.loop_kind != ir::ForKind::kThread && !ir::is_const(f.extent, 1);
-    Touched head;
-    if (again) collect(body, true, head);
-    if (again && now_.conflicts(head)) {
+    if (again && now_.conflicts(touched(body, true))) {
       body = ir::block({body, ir::barrier()});
       now_ = {};
     }
@@ -104,6 +110,7 @@ class Inserter {
     return ir::make_for(f.var, f.min, f.extent, f.loop_kind, body, f.tag);
   }
 
+  const std::set<const ir::BufferNode*>& done_;
   Touched now_;
 };
 
@@ -118,6 +125,8 @@ bool has_shared(const ir::Stmt& s) {
 
 }  // namespace
 
-ir::Stmt insert_barriers(const ir::Stmt& s) { return has_shared(s) ? Inserter().run(s) : s; }
+ir::Stmt insert_barriers(const ir::Stmt& s, const std::set<const ir::BufferNode*>& done) {
+  return has_shared(s) ? Inserter(done).run(s) : s;
+}
 
 }  // namespace tenon::lower

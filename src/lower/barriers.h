@@ -6,10 +6,13 @@
 //     =>  for k { A.read[..] = A[..]; barrier; C += A.read[..]; barrier }
 #pragma once
 
+#include <set>
+
 #include "ir/ir.h"
 
 namespace tenon::lower {
 
-ir::Stmt insert_barriers(const ir::Stmt& s);
+// Buffers in `done` have all the barriers that they need.
+ir::Stmt insert_barriers(const ir::Stmt& s, const std::set<const ir::BufferNode*>& done = {});
 
 }  // namespace tenon::lower

@@ -2,11 +2,13 @@
 #include "lower/emit.h"
 
 #include <algorithm>
+#include <set>
 
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "lower/barriers.h"
+#include "lower/copy.h"
 #include "schedule/program.h"
 #include "schedule/rules.h"
 
@@ -93,7 +95,11 @@ class Emitter {
     }
     f.num_inputs = f.params.size();
     for (const te::Tensor& t : s_.dag().outputs) f.params.push_back(buffer(output_stage(t)));
-    f.body = insert_barriers(ir::block(std::move(nests)));
+    std::set<const ir::BufferNode*> twice;
+    for (const StageId id : s_.order()) {
+      if (schedule::is_stored_twice(s_, s_.stage(id))) twice.insert(buffer(id).get());
+    }
+    f.body = insert_barriers(ir::block(std::move(nests)), twice);
     for (const ir::Buffer& b : workspace) f.body = ir::allocate(b, f.body);
     return f;
   }
@@ -114,16 +120,18 @@ class Emitter {
   ir::Buffer storage_of(const Stage& st) const {
     if (st.is_input() || st.place == Place::kInlined) return st.buffer;
     std::vector<int64_t> shape;
+    if (schedule::is_stored_twice(s_, st)) shape.push_back(2);
     for (const auto& a : bounds(st.id).axes) shape.push_back(a.extent);
     const ir::Scope scope = st.place == Place::kAt ? st.scope : ir::Scope::kGlobal;
     if (st.output) return st.buffer;
     if (st.align_dim < 0) return ir::Buffer::make(st.name, st.buffer.dtype(), shape, scope);
     std::vector<int64_t> strides = ir::row_major_strides(shape);
-    for (size_t d = static_cast<size_t>(st.align_dim) + 1; d-- > 0;) {
+    const size_t aligned =
+        static_cast<size_t>(st.align_dim) + (schedule::is_stored_twice(s_, st) ? 1 : 0);
+    for (size_t d = aligned + 1; d-- > 0;) {
       const int64_t dense = strides[d + 1] * shape[d + 1];
-      const int64_t gap = d == static_cast<size_t>(st.align_dim)
-                              ? arith::floor_mod(st.align_offset - dense, st.align_factor)
-                              : 0;
+      const int64_t gap =
+          d == aligned ? arith::floor_mod(st.align_offset - dense, st.align_factor) : 0;
       strides[d] = dense + gap;
     }
     return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides, scope);
@@ -160,7 +168,7 @@ class Emitter {
       if (l == nullptr) return e;
       const StageId id = s_.owner(l->buffer);
       TENON_CHECK(id >= 0) << "a read of " << l->buffer.name() << ", which no stage owns";
-      std::vector<ir::Expr> indices;
+      std::vector<ir::Expr> indices = part_of(s_.stage(id));
       const bool attached = s_.stage(id).place == Place::kAt;
       for (size_t d = 0; d < l->indices.size(); ++d) {
         const ir::Expr at = attached ? l->indices[d] - bounds(id).axes[d].min : l->indices[d];
@@ -182,7 +190,16 @@ class Emitter {
 
   std::vector<ir::Expr> own_indices(const Stage& st) const {
     const StageBounds& sb = bounds(st.id);
-    return {sb.values.begin(), sb.values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size())};
+    std::vector<ir::Expr> out = part_of(st);
+    out.insert(out.end(), sb.values.begin(),
+               sb.values.begin() + static_cast<std::ptrdiff_t>(st.op->axes.size()));
+    return out;
+  }
+
+  // Of what is stored twice: the part that belongs to the iteration.
+  std::vector<ir::Expr> part_of(const Stage& st) const {
+    if (!schedule::is_stored_twice(s_, st)) return {};
+    return {ir::floor_mod(bounds(st.at_stage).vars[static_cast<size_t>(st.at_loop)], 2)};
   }
 
   ir::Stmt loop(const Stage& st, LoopId l, Mark m, ir::Stmt body) const {
@@ -226,16 +243,42 @@ class Emitter {
     const size_t init = initial_position(st);
     if (reduces && init == st.leaves.size()) s = ir::block({initial(st, init, marks), s});
     for (size_t i = st.leaves.size(); i-- > 0;) {
-      s = loop(st, st.leaves[i], marks[static_cast<size_t>(st.leaves[i])],
-               loop_body(st, st.leaves[i], s));
+      s = st.leaves[i] == st.pipelined
+              ? pipelined(st, st.leaves[i], s)
+              : loop(st, st.leaves[i], marks[static_cast<size_t>(st.leaves[i])],
+                     loop_body(st, st.leaves[i], s));
       if (reduces && i == init) s = ir::block({initial(st, i, marks), s});
     }
     return s;
   }
 
+  // What the first iteration reads is fetched in front of the loop, and in each iteration what the
+  // next one reads. Nobody fetches before all have read what lay there.
+  ir::Stmt pipelined(const Stage& st, LoopId l, ir::Stmt s) const {
+    const ir::Var k = bounds(st.id).vars[static_cast<size_t>(l)];
+    const int64_t extent = bounds(st.id).extents[static_cast<size_t>(l)];
+    std::vector<ir::Stmt> fetches;
+    std::vector<ir::Buffer> twice;
+    for (const StageId id : s_.attached_to(st.id, l)) {
+      if (!schedule::is_stored_twice(s_, s_.stage(id))) continue;
+      fetches.push_back(nest(s_.stage(id)));
+      twice.push_back(buffer(id));
+    }
+    const ir::Stmt fetch = ir::block(std::move(fetches));
+    const ir::Stmt next =
+        ir::make_if(ir::lt(k + ir::Expr(1), extent),
+                    fresh_copy(ir::substitute(fetch, {{k.node(), k + ir::Expr(1)}})));
+    const ir::Stmt body = ir::block({ir::barrier(), next, loop_body(st, l, s)});
+    ir::Stmt out = ir::block({ir::barrier(), ir::substitute(fetch, {{k.node(), ir::Expr(0)}}),
+                              ir::make_for(k, 0, extent, ir::ForKind::kSerial, body)});
+    for (const ir::Buffer& b : twice) out = ir::allocate(b, out);
+    return out;
+  }
+
   ir::Stmt loop_body(const Stage& st, LoopId l, ir::Stmt s) const {
     const auto attached = s_.attached_to(st.id, l);
     for (auto it = attached.rbegin(); it != attached.rend(); ++it) {
+      if (schedule::is_stored_twice(s_, s_.stage(*it))) continue;
       s = ir::allocate(buffer(*it), ir::block({nest(s_.stage(*it)), s}));
     }
     for (const auto& p : st.prefetches) {

@@ -46,7 +46,8 @@ class KernelChecker {
         }
       }
       if (st.place != Place::kAt) continue;
-      if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(bytes(st));
+      const int64_t copies = is_stored_twice(s_, st) ? 2 : 1;
+      if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(copies * bytes(st));
       if (st.scope == ir::Scope::kRegister) k.registers += (bytes(st) + 3) / 4;
     }
     return k;

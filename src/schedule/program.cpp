@@ -18,7 +18,9 @@ std::vector<Mark> final_marks(const State& s, const Stage& st, const StageBounds
   int64_t copies = 1;
   for (auto it = st.leaves.rbegin(); it != st.leaves.rend() && st.unroll_limit > 0; ++it) {
     const size_t l = static_cast<size_t>(*it);
-    if (marks[l] == Mark::kVectorize || marks[l] == Mark::kTensorize) continue;
+    const bool copied =
+        marks[l] != Mark::kVectorize && marks[l] != Mark::kTensorize && marks[l] != Mark::kThread;
+    if (!copied) continue;
     if (marks[l] != Mark::kNone && marks[l] != Mark::kUnroll) break;
     copies *= sb.extents[l];
     if (copies > st.unroll_limit || !s.attached_to(st.id, *it).empty()) break;

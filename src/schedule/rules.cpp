@@ -106,6 +106,11 @@ bool computes_whole_box(const State& s, const Stage& st) {
   return !s.target().is_cpu() && st.place == Place::kAt;
 }
 
+bool is_stored_twice(const State& s, const Stage& st) {
+  return st.place == Place::kAt && st.scope == ir::Scope::kShared &&
+         s.stage(st.at_stage).pipelined == st.at_loop;
+}
+
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to) {
   for (const StageId id : s.attached_to(stage, from)) s.edit(id).at_loop = to;
 }

@@ -29,6 +29,9 @@ bool is_thread_tag(ir::ThreadTag tag);
 // On a GPU an attached stage fills all of its box, with zeros where that leaves the tensor: then
 // whoever reads it needs no guard, and threads do not part.
 bool computes_whole_box(const State& s, const Stage& st);
+// What is attached to a pipelined loop in shared memory is stored twice: one part is read while the
+// other is filled.
+bool is_stored_twice(const State& s, const Stage& st);
 // True if `inner` is `outer` or attached (through any number of stages) below loop position `pos` of it.
 bool is_below(const State& s, StageId inner, StageId outer, int pos);
 

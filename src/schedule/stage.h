@@ -77,6 +77,7 @@ struct Stage {
   std::vector<Relation> relations;
   LoopId init_at = -1;       // decompose_init; -1: right before the outermost reduction loop
   int64_t unroll_limit = 0;  // pragma_unroll
+  LoopId pipelined = -1;     // pipeline; -1: none
   int64_t align_dim = -1, align_factor = 0, align_offset = 0;  // storage_align
   std::vector<PrefetchNote> prefetches;
 

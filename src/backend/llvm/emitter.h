@@ -110,7 +110,7 @@ class Emitter {
   // access.cpp
   llvm::Value* load(const ir::Load& n);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
-  void store(const ir::Store& n);
+  virtual void store(const ir::Store& n);
   void store_value(const ir::Store& n, llvm::Value* mask);
   void store_slot(const Storage& s, ir::DType t, const Run& run, llvm::Value* v, llvm::Value* mask);
   // The address of base[index] and how it is aligned.

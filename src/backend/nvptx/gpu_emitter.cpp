@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/nvptx/gpu_emitter.h"
 
+#include "backend/nvptx/copy.h"
 #include "ir/build.h"
 #include "support/check.h"
 
@@ -34,6 +35,7 @@ Launch GpuEmitter::kernel(const std::string& name, const Nest& nest) {
   fn_->addFnAttr(llvm::Attribute::NoUnwind);
   fn_->addFnAttr("no-trapping-math", "true");
   shared_bytes_ = 0;
+  copies_ = form_.has_copies() && copies_to_shared(nest.body);
   depth_ = 0;
   vars_.clear();
   memo_.clear();
@@ -100,6 +102,12 @@ void GpuEmitter::thread_loop(const ir::For& n) {
   }
   Value* taken = b_.CreateICmpULT(number, b_.getInt32(static_cast<uint32_t>(extent)));
   if_then_else(taken, n.body, ir::Stmt());
+}
+
+// What the thread has begun to copy is there for all threads behind the barrier.
+void GpuEmitter::barrier() {
+  if (copies_) form_.wait_for_copies(b_);
+  form_.barrier(b_);
 }
 
 void GpuEmitter::block(const ir::Block& n) {

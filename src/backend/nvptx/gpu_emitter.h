@@ -39,10 +39,14 @@ class GpuEmitter : public llvm_cpu::Emitter {
   void bind_threads(const Nest& nest);
   void parallel_loop(const ir::For& n) override;
   void thread_loop(const ir::For& n) override;
-  void barrier() override { form_.barrier(b_); }
+  void barrier() override;
   void block(const ir::Block& n) override;
   void prefetch(const ir::Prefetch& n) override;
   llvm::Value* memory_of(const ir::Allocate& n, const llvm_cpu::Place& place) override;
+
+  // copy.cpp
+  void store(const ir::Store& n) override;
+  bool copy(const ir::Store& n);
 
   // access.cpp
   llvm::Value* load_memory(const Storage& s, const ir::Load& n, llvm::Value* mask,
@@ -66,6 +70,7 @@ class GpuEmitter : public llvm_cpu::Emitter {
   std::array<llvm::Value*, 8> numbers_ = {};  // by thread tag
   std::array<int64_t, 8> extents_ = {};
   int64_t shared_bytes_ = 0;
+  bool copies_ = false;  // the kernel may have copies under way at its barriers
 };
 
 }  // namespace tenon::backend::nvptx

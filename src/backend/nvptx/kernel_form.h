@@ -26,6 +26,14 @@ class KernelForm {
   virtual llvm::Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t extent) = 0;
   virtual llvm::Value* shared_memory(llvm::IRBuilder<>& b) = 0;  // aligned to 16 bytes
   virtual void barrier(llvm::IRBuilder<>& b) = 0;
+  // Begins to copy 4, 8 or 16 bytes to shared memory, zeros where `wanted` (null: always) is false;
+  // wait_for_copies ends what the thread has begun. False: there is no such thing here.
+  virtual bool begin_copy(llvm::IRBuilder<>& /*b*/, llvm::Value* /*to*/, llvm::Value* /*from*/,
+                          int64_t /*bytes*/, llvm::Value* /*wanted*/) {
+    return false;
+  }
+  virtual bool has_copies() const { return false; }
+  virtual void wait_for_copies(llvm::IRBuilder<>& /*b*/) {}
 };
 
 std::unique_ptr<KernelForm> ptx_form();

@@ -80,6 +80,23 @@ class PtxForm : public KernelForm {
     return made;
   }
 
+  bool has_copies() const override { return true; }
+
+  bool begin_copy(llvm::IRBuilder<>& b, Value* to, Value* from, int64_t bytes,
+                  Value* wanted) override {
+    const auto id = bytes == 16  ? llvm::Intrinsic::nvvm_cp_async_ca_shared_global_16_s
+                    : bytes == 8 ? llvm::Intrinsic::nvvm_cp_async_ca_shared_global_8_s
+                                 : llvm::Intrinsic::nvvm_cp_async_ca_shared_global_4_s;
+    Value* size = b.getInt32(static_cast<uint32_t>(bytes));
+    if (wanted != nullptr) size = b.CreateSelect(wanted, size, b.getInt32(0));
+    b.CreateIntrinsic(id, {}, {to, from, size});
+    return true;
+  }
+
+  void wait_for_copies(llvm::IRBuilder<>& b) override {
+    b.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+  }
+
   void barrier(llvm::IRBuilder<>& b) override {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
   }

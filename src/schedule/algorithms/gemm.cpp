@@ -31,9 +31,17 @@ GemmSide side_of(const State& s, const te::ComputeOp& op, const ir::Load& mine,
   side.count = end - side.first;
   for (size_t d = side.first; d < end; ++d) side.extent *= op.axes[d].extent;
   side.constant = is_constant(s, mine) &&
-                  std::all_of(mine.indices.begin(), mine.indices.end(),
-                              [](const Expr& i) { return i.as<ir::VarNode>() != nullptr; });
+                  std::all_of(mine.indices.begin(), mine.indices.end(), [](const Expr& i) {
+                    return i.as<ir::VarNode>() != nullptr || ir::const_int(i);
+                  });
   return side;
+}
+
+// An index is more than this axis: a position in a window.
+bool is_tap(const Axis& a, const ir::Load& read) {
+  return std::any_of(read.indices.begin(), read.indices.end(), [&](const Expr& i) {
+    return i.as<ir::VarNode>() == nullptr && ir::uses_var(i, a.var.node());
+  });
 }
 
 // The values of some axes, given that of all of them as one.
@@ -73,7 +81,7 @@ ir::Buffer add_operand(State& s, StageId stage, const te::ComputeOp& op, const G
     if (uses(*side.read, op.axes[d]))
       map[op.axes[d].var.node()] = shape.add(op.axes[d].var.name(), op.axes[d].extent);
   }
-  take_apart(shape.add("i", g.length), op.reduce_axes, map);
+  take_apart(shape.add("i", g.length), g.sums, map);
   take_apart(shape.add("p", side.extent), axes_of(op, side), map);
   return add_stage(s, stage, name, shape,
                    ir::load(side.read->buffer, substituted(side.read->indices, map)));
@@ -84,7 +92,7 @@ ir::Buffer add_operand(State& s, StageId stage, const te::ComputeOp& op, const G
 std::optional<Gemm> find_gemm(const State& s, const te::ComputeOp& op) {
   const auto both = find_operands(op);
   if (!both) return std::nullopt;
-  Gemm g{side_of(s, op, *both->x, *both->w), side_of(s, op, *both->w, *both->x), {}, 1, 1};
+  Gemm g{side_of(s, op, *both->x, *both->w), side_of(s, op, *both->w, *both->x), {}, 1, 1, {}};
   if (g.slow.first > g.fast.first) std::swap(g.slow, g.fast);
   if (g.slow.count == 0 || g.fast.count == 0) return std::nullopt;
   for (size_t d = 0; d < op.axes.size(); ++d) {
@@ -92,7 +100,13 @@ std::optional<Gemm> find_gemm(const State& s, const te::ComputeOp& op) {
     g.outer.push_back(d);
     g.outer_extent *= op.axes[d].extent;
   }
-  for (const Axis& a : op.reduce_axes) g.length *= a.extent;
+  for (const Axis& a : op.reduce_axes) {
+    g.length *= a.extent;
+    if (is_tap(a, *g.slow.read) || is_tap(a, *g.fast.read)) g.sums.push_back(a);
+  }
+  for (const Axis& a : op.reduce_axes) {
+    if (!is_tap(a, *g.slow.read) && !is_tap(a, *g.fast.read)) g.sums.push_back(a);
+  }
   return g;
 }
 
@@ -107,7 +121,7 @@ void compute_by_gemm(State& s, StageId stage) {
     at.emplace_back(op->axes[d].var);
   }
   const ir::Var sum("i");
-  take_apart(sum, op->reduce_axes, map);
+  take_apart(sum, g.sums, map);
   const auto operand = [&](const GemmSide& side, const char* name, const Expr& own) {
     if (side.constant) return ir::load(side.read->buffer, substituted(side.read->indices, map));
     const ir::Buffer buffer = add_operand(s, stage, *op, g, side, name);

@@ -4,6 +4,7 @@
 // small tile in registers. Where tiles are too few for the card, blocks share the sums, and a second
 // kernel adds up what they found, in a fixed order.
 #include <algorithm>
+#include <numeric>
 
 #include "schedule/algorithms/gemm.h"
 #include "schedule/primitives/variant.h"
@@ -59,8 +60,8 @@ class GpuContraction {
     ask_tile();
     b_.variant(anchor_, schedule::Algorithm::kGemm);
     product_ = made(b_, op_.name() + ".g");
-    lay_out_constant(g_.slow);
-    lay_out_constant(g_.fast);
+    lay_out(g_.slow, "x");
+    lay_out(g_.fast, "y");
     for (const te::ComputeOp* op : chain_.inlined) b_.compute_inline(b_.stage(op->name()));
     split_ > 1 ? write_split() : write_whole(like_output);
   }
@@ -75,24 +76,76 @@ class GpuContraction {
     const Tile rule = gpu::choose_tile({g_.outer_extent, g_.slow.extent, g_.fast.extent, g_.length},
                                        b_.target().gpu());
     const int64_t slow = g_.slow.extent, fast = g_.fast.extent;
-    slow_ = ask(1, "slow", sizes_for({1, 2, 4, 6, 8}, slow, 1), rule.slow);
+    slow_ = ask(1, "slow", sizes_for({1, 2, 4, 8, 16}, slow, 1), rule.slow);
     fast_ = ask(2, "fast", sizes_for({1, 2, 4, 7, 8}, fast, 1), rule.fast);
     slow_threads_ =
         ask(3, "slow_threads", sizes_for({1, 2, 4, 8, 16, 32}, slow, slow_), rule.slow_threads);
     fast_threads_ =
         ask(4, "fast_threads", sizes_for({1, 2, 4, 8, 16, 32, 64}, fast, fast_), rule.fast_threads);
     split_ = ask(5, "split", divisors_up_to(g_.length, 64), rule.split);
-    depth_ = ask(6, "depth", divisors_up_to(g_.length / split_, 64), rule.depth);
+    depth_ = ask(6, "depth", divisors_up_to(g_.length / split_, 64), depth_by_rule());
+  }
+
+  // Pieces of the sum that have one tap of a window are fetched with the least arithmetic.
+  int64_t depth_by_rule() const {
+    constexpr int64_t kMost = 32, kLeast = 8;
+    const int64_t rest = g_.length / split_;
+    const int64_t one_tap = gpu::depth_for(std::gcd(rest, g_.sums.back().extent), kMost);
+    return one_tap >= kLeast ? one_tap : gpu::depth_for(rest, kMost);
+  }
+
+  void lay_out(const GemmSide& side, const char* name) {
+    if (b_.refused()) return;
+    if (side.constant) return lay_out_constant(side);
+    if (!in_quads(side)) return;
+    // i p  =>  i/4 p 4: four numbers that lie side by side in memory are fetched at once.
+    const StageRef stage = made(b_, op_.name() + "." + name);
+    const auto rank = static_cast<int64_t>(b_.now(stage).axes.size());
+    b_.layout_split(stage, rank - 2, {g_.length / kLanes, kLanes});
+    std::vector<int64_t> order;
+    for (int64_t d = 0; d + 1 < rank; ++d) order.push_back(d);
+    order.insert(order.end(), {rank, rank - 1});
+    b_.layout_reorder(stage, order);
+  }
+
+  // The operand is read along the sum without gaps, and so are the pieces of it.
+  bool in_quads(const GemmSide& side) const {
+    return !side.constant && stride_of(side, g_.sums.back()) == 1 && depth_ % kLanes == 0 &&
+           g_.sums.back().extent % kLanes == 0;
+  }
+  // Neighbours along the side are neighbours in memory.
+  bool in_rows(const GemmSide& side) const {
+    if (side.constant) return true;
+    int64_t step = 1;
+    for (size_t d = side.first + side.count; d-- > side.first;) {
+      if (stride_of(side, op_.axes[d]) != step) return false;
+      step *= op_.axes[d].extent;
+    }
+    return true;
+  }
+  // Elements between two steps of an axis; 0: no dimension goes by it alone.
+  int64_t stride_of(const GemmSide& side, const te::Axis& axis) const {
+    int64_t stride = 0;
+    for (size_t d = 0; d < side.read->indices.size(); ++d) {
+      if (!ir::uses_var(side.read->indices[d], axis.var.node())) continue;
+      if (stride != 0 || side.read->indices[d].as<ir::VarNode>() == nullptr) return 0;
+      stride = side.read->buffer->strides[d];
+    }
+    return stride;
   }
 
   // A constant is stored as it is fetched: along the sums outside, along its side inside.
   void lay_out_constant(const GemmSide& side) {
-    if (!side.constant || b_.refused()) return;
     std::vector<int64_t> order, along, own;
     for (size_t d = 0; d < side.read->indices.size(); ++d) {
       const auto axis = plain_axis(side.read->indices[d], op_);
-      const bool sum = axis && *axis >= op_.axes.size();
-      (sum ? along : axis && side.holds(*axis) ? own : order).push_back(static_cast<int64_t>(d));
+      if (axis && *axis >= op_.axes.size()) continue;
+      (axis && side.holds(*axis) ? own : order).push_back(static_cast<int64_t>(d));
+    }
+    for (const te::Axis& a : g_.sums) {
+      for (size_t d = 0; d < side.read->indices.size(); ++d) {
+        if (side.read->indices[d].same_as(a.var)) along.push_back(static_cast<int64_t>(d));
+      }
     }
     const auto outside = static_cast<int64_t>(order.size());
     order.insert(order.end(), along.begin(), along.end());
@@ -186,6 +239,9 @@ class GpuContraction {
     for (size_t i = 0; i < order.size(); ++i) {
       if (order[i] != steps) b_.unroll(order[i]);
     }
+    const Value pipeline = b_.ask({HoleKind::kSwitch, final_.id, 0}, "pipeline",
+                                  Domain::range(0, 1), b_.extent(steps) > 1 ? 1 : 0);
+    if (pipeline == 1) b_.add(schedule::Pipeline{steps.stage, steps.id});
     fetch(fast, g_.fast, fast_threads_ * fast_, steps);
     fetch(slow, g_.slow, slow_threads_ * slow_, steps);
   }
@@ -197,7 +253,8 @@ class GpuContraction {
 
   void fetch(StageRef stage, const GemmSide& side, int64_t width, Loop steps) {
     b_.compute_shared(stage, steps);
-    const bool vectors = side.constant && width % kLanes == 0 && side.extent % kLanes == 0;
+    const bool rows = in_rows(side) && width % kLanes == 0 && side.extent % kLanes == 0;
+    const bool vectors = in_quads(side) || rows;
     // A result that is smaller than a tile has fewer threads.
     const int64_t y = std::min<int64_t>(slow_threads_, arith::ceil_div(g_.slow.extent, slow_));
     const int64_t x = std::min<int64_t>(fast_threads_, arith::ceil_div(g_.fast.extent, fast_));

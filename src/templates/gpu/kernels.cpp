@@ -18,6 +18,7 @@ using space::Value;
 namespace {
 
 constexpr int64_t kMostThreads = 256;
+constexpr int64_t kMostCopies = 32;
 
 std::vector<Loop> spatial_loops(const Builder& b, StageRef stage) {
   std::vector<Loop> loops;
@@ -61,6 +62,8 @@ void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int6
   if (lanes > 1) factors.emplace_back(lanes);
   const std::vector<Loop> parts = b.split(all, factors);
   if (b.refused()) return;
+  // All of a thread's copies are under way at once.
+  b.limit_unrolling(stage, kMostCopies);
   size_t at = 1;
   if (slow > 0) b.bind(parts[at++], ir::ThreadTag::kThreadY);
   b.bind(parts[at++], ir::ThreadTag::kThreadX);

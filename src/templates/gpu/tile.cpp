@@ -50,10 +50,10 @@ double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu) {
   Tile best;
   double least = 0;
-  const int64_t shapes[][4] = {{8, 8, 4, 4},  {8, 16, 4, 4}, {16, 8, 4, 4}, {16, 16, 4, 4},
-                               {8, 16, 8, 4}, {16, 8, 8, 4}, {8, 8, 8, 4},  {16, 16, 8, 4},
-                               {8, 16, 2, 4}, {4, 32, 4, 4}, {4, 16, 4, 4}, {16, 16, 8, 8},
-                               {2, 32, 2, 4}, {1, 64, 1, 4}};
+  const int64_t shapes[][4] = {
+      {8, 8, 4, 4},  {8, 16, 4, 4},  {16, 8, 4, 4},  {16, 16, 4, 4}, {8, 16, 8, 4}, {16, 8, 8, 4},
+      {8, 8, 8, 4},  {16, 16, 8, 4}, {8, 16, 2, 4},  {4, 32, 4, 4},  {4, 16, 4, 4}, {16, 16, 8, 8},
+      {2, 32, 2, 4}, {1, 64, 1, 4},  {8, 16, 16, 4}, {4, 16, 16, 4}, {4, 16, 8, 4}};
   for (const auto& s : shapes) {
     for (int64_t split = 1; split <= std::min(kMostSplit, p.length / 16 + 1); ++split) {
       if (p.length % split != 0) continue;
