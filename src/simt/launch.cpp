@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -78,7 +79,7 @@ class Grid {
 };
 
 void Grid::work() {
-  Fibers fibers;
+  thread_local Fibers fibers;  // keeps its stacks for the next launch
   // What a kernel finds there first is nothing that it could use.
   const size_t bytes = (launch_.shared_bytes + 127) / 64 * 64;
   const std::unique_ptr<char, decltype(&std::free)> shared(

@@ -20,6 +20,7 @@ std::string refusal(const target::Target& t) {
 
 TEST(Backends, EveryTargetHasOne) {
   for (const target::Target& t : target::known_targets()) EXPECT_EQ(refusal(t), "") << t.name;
+  for (const target::Target& t : target::gpu_targets()) EXPECT_EQ(refusal(t), "") << t.name;
   EXPECT_EQ(refusal(target::host_target()), "");
   std::set<std::string> names;
   for (const Backend& b : backends()) EXPECT_TRUE(names.insert(b.name).second) << b.name;
@@ -32,7 +33,9 @@ TEST(Backends, WhatNoneHasIsRefusedInASentence) {
   t.part = target::Gpu{};
   EXPECT_EQ(refusal(t), "target 'card': backend llvm-cpu makes no code for its architecture");
   t.backend = "nvptx";
-  EXPECT_EQ(refusal(t), "target 'card': there is no backend 'nvptx' (known: llvm-cpu)");
+  EXPECT_EQ(refusal(t), "target 'card': backend nvptx makes no code for its architecture");
+  t.backend = "abacus";
+  EXPECT_EQ(refusal(t), "target 'card': there is no backend 'abacus' (known: llvm-cpu, nvptx)");
   EXPECT_THROW(make_compiler(t), UserError);
 }
 

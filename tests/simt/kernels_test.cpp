@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "backend/functions.h"
 #include "backend/gpu_kernels.h"
 #include "backend/harness.h"
 #include "ir/build.h"
@@ -95,6 +96,22 @@ TEST(SimtKernels, TwoKernelsAndAWorkspace) {
     for (int64_t k = 0; k < 10; ++k) sum += in[0].get_double(k * 64 + i);
     return sum;
   });
+}
+
+TEST(SimtKernels, EveryFunction) {
+  for (const ir::Intrinsic fn : backend::all_functions()) {
+    for (const ir::DType t : {ir::kF32, ir::kF64, ir::kF16, ir::kBF16}) {
+      const ir::Function f = backend::function_kernel(fn, t, {1, 4});
+      const std::vector<Array> args = backend::function_args(f, fn, t);
+      std::vector<Array> expected = args;
+      ir::interpret(f, expected);
+      std::vector<Array> actual = args;
+      Rng rng(1);
+      ASSERT_EQ(run(bound_to_threads(f, rng), actual), kSuccess);
+      SCOPED_TRACE(to_string(fn));
+      backend::expect_equal(f, expected, actual, backend::function_tolerance(fn, t));
+    }
+  }
 }
 
 // The threads of the first half of a block wait for the others, which never come.

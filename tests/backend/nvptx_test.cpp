@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PTX each construct becomes, and what is done with ptxas. How kernels compute is tested in tests/simt.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+#include <string>
+
+#include "backend/backend.h"
+#include "backend/element_wise.h"
+#include "backend/functions.h"
+#include "backend/gpu_kernels.h"
+#include "backend/gpu_module.h"
+#include "backend/nvptx/multiple.h"
+#include "backend/nvptx/ptxas.h"
+#include "ir/build.h"
+#include "support/check.h"
+
+namespace tenon::backend {
+namespace {
+
+const target::Target& gpu(const std::string& processor) {
+  for (const target::Target& t : target::gpu_targets()) {
+    if (t.gpu().processor == processor) return t;
+  }
+  throw InternalError(processor);
+}
+
+std::string ptx_of(const ir::Function& f, const std::string& processor = "sm_90") {
+  return emit(f, gpu(processor), Emit::kAssembly).bytes;
+}
+
+size_t count(const std::string& text, const std::string& pattern) {
+  const std::regex r(pattern);
+  return static_cast<size_t>(
+      std::distance(std::sregex_iterator(text.begin(), text.end(), r), std::sregex_iterator()));
+}
+
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+// From the label of a loop to the jump back to it.
+std::string loop_body(const std::string& ptx, const std::string& name) {
+  const size_t begin = ptx.find("// %" + name + ".body");
+  const size_t end = ptx.find("bra", begin);
+  return begin == std::string::npos ? "" : ptx.substr(begin, end - begin);
+}
+
+TEST(Nvptx, AVersionForEachProcessor) {
+  for (const auto& [processor, version] : {std::pair{"sm_80", "7.0"}, std::pair{"sm_86", "7.1"},
+                                           std::pair{"sm_89", "7.8"}, std::pair{"sm_90", "7.8"}}) {
+    const std::string ptx = ptx_of(scale_rows_gpu(), processor);
+    EXPECT_TRUE(has(ptx, std::string(".version ") + version)) << processor;
+    EXPECT_TRUE(has(ptx, std::string(".target ") + processor)) << processor;
+  }
+}
+
+TEST(Nvptx, AKernelSaysItsBlock) {
+  const std::string ptx = ptx_of(scale_rows_gpu());
+  EXPECT_TRUE(has(ptx, ".visible .entry scale_rows_0("));
+  EXPECT_TRUE(has(ptx, ".maxntid 8, 4, 1"));
+  EXPECT_TRUE(has(ptx, "fma.rn.f32"));
+  EXPECT_EQ(count(ptx, "ld\\.global\\.nc\\.f32"), 2U);
+}
+
+TEST(Nvptx, VectorsAsTheirIndexIsAMultiple) {
+  const std::string four = ptx_of(copy_gpu(4, 0, ir::kF32));
+  EXPECT_EQ(count(four, "ld\\.global\\.nc\\.v4\\.f32"), 1U);
+  EXPECT_EQ(count(four, "st\\.global\\.v4\\.f32"), 1U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(8, 4, ir::kF32)), "ld\\.global\\.nc\\.v4\\.f32"), 2U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(4, 2, ir::kF32)), "ld\\.global\\.nc\\.v2\\.f32"), 2U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(4, 1, ir::kF32)), "ld\\.global\\.nc\\.f32"), 4U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(8, 0, ir::kF16)), "ld\\.global\\.nc\\.v4"), 1U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(16, 0, ir::kI8)), "ld\\.global\\.nc\\.v4"), 1U);
+}
+
+TEST(Nvptx, SharedMemoryIsOneArrayWithBarriers) {
+  const std::string ptx = ptx_of(transpose_gpu());
+  EXPECT_TRUE(has(ptx, ".extern .shared .align 16 .b8 tenon_shared[]"));
+  EXPECT_EQ(count(ptx, "bar\\.sync"), 1U);
+  EXPECT_EQ(count(ptx, "st\\.shared\\.f32"), 1U);
+  EXPECT_EQ(count(ptx, "ld\\.shared\\.f32"), 1U);
+  const GpuModule m = gpu_module_from(emit(transpose_gpu(), gpu("sm_90"), Emit::kObject).bytes);
+  ASSERT_EQ(m.launches.size(), 1U);
+  EXPECT_EQ(m.launches[0].shared_bytes, 16 * 17 * 4);
+  EXPECT_EQ(m.launches[0].grid, (std::array<int64_t, 3>{2, 3, 1}));
+  EXPECT_EQ(m.launches[0].block, (std::array<int64_t, 3>{16, 16, 1}));
+}
+
+TEST(Nvptx, FewerThreadsAreATest) {
+  const std::string ptx = ptx_of(row_sum_gpu(4));
+  EXPECT_EQ(count(ptx, "bar\\.sync"), 6U);
+  for (const char* last : {"31", "15", "7", "3", "1"}) {
+    EXPECT_EQ(count(ptx, std::string("setp\\.gt\\.u32\\s+%p\\d+, %r\\d+, ") + last + ";"), 1U)
+        << last;
+  }
+}
+
+TEST(Nvptx, TheInnerLoopOfAProductHasNothingBesideIt) {
+  const std::string body = loop_body(ptx_of(matmul_gpu(256, 256, 256)), "k1");
+  EXPECT_EQ(count(body, "fma\\.rn\\.f32"), 16U) << body;
+  EXPECT_EQ(count(body, "ld\\.shared\\.v4\\.f32"), 2U) << body;
+  EXPECT_EQ(count(body, "mul"), 0U) << body;
+  EXPECT_EQ(count(body, "mov|cvt\\.s64"), 0U) << body;
+}
+
+TEST(Nvptx, IndicesHave32Bits) {
+  for (const ir::Function& f : {matmul_gpu(256, 256, 256), border_sum_gpu(1000, 1)}) {
+    const std::string ptx = ptx_of(f);
+    EXPECT_EQ(count(ptx, "mul\\.lo\\.s64|mad\\.lo\\.s64|shl\\.b64.*, 3"), 0U) << ptx;
+  }
+}
+
+TEST(Nvptx, APredicateIsABranchAroundOneLoad) {
+  const std::string ptx = ptx_of(border_sum_gpu(100, 1));
+  EXPECT_EQ(count(ptx, "ld\\.global\\.nc\\.f32"), 3U);
+  EXPECT_FALSE(has(ptx, "call"));
+}
+
+TEST(Nvptx, QuotientsAndRootsAreRounded) {
+  ElementWise f("exact");
+  f.input(ir::kF32);
+  f.input(ir::kF32);
+  f.output(ir::kF32, 1, [](auto& in) { return in[0] / in[1]; });
+  f.output(ir::kF32, 1, [](auto& in) { return ir::call(ir::Intrinsic::kSqrt, {in[0]}); });
+  const std::string ptx = ptx_of(f.get());
+  EXPECT_TRUE(has(ptx, "div.rn.f32"));
+  EXPECT_TRUE(has(ptx, "sqrt.rn.f32"));
+  EXPECT_FALSE(has(ptx, "approx"));
+  EXPECT_FALSE(has(ptx, "ftz"));
+}
+
+// Every function of every type has instructions: nothing is called.
+TEST(Nvptx, EveryFunctionIsSelected) {
+  for (const ir::Intrinsic fn : all_functions()) {
+    for (const ir::DType t : {ir::kF32, ir::kF64, ir::kF16, ir::kBF16}) {
+      for (const char* processor : {"sm_80", "sm_90"}) {
+        const std::string ptx = ptx_of(function_kernel(fn, t, {1, 4}), processor);
+        EXPECT_FALSE(has(ptx, "call")) << to_string(fn);
+        EXPECT_FALSE(has(ptx, ".extern")) << to_string(fn);
+      }
+    }
+  }
+}
+
+TEST(Nvptx, WhatIsNoKernelIsRefused) {
+  const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {8});
+  const ir::Var i("i"), b("b");
+  const ir::Stmt store = ir::store(out, {i + b}, ir::make_float(ir::kF32, 1));
+  const auto with = [&](const ir::Stmt& body) {
+    return ir::Function{.name = "bad", .params = {out}, .num_inputs = 0, .body = body};
+  };
+  const ir::Stmt blocks =
+      ir::make_for(b, 0, 2, ir::ForKind::kThread, store, ir::ThreadTag::kBlockX);
+  EXPECT_THROW(ptx_of(with(ir::make_for(i, 0, 4, ir::ForKind::kSerial, blocks))), InternalError);
+  const ir::Stmt from_one =
+      ir::make_for(b, 1, 2, ir::ForKind::kThread, store, ir::ThreadTag::kThreadX);
+  EXPECT_THROW(ptx_of(with(ir::make_for(i, 0, 4, ir::ForKind::kSerial, from_one))), InternalError);
+  EXPECT_THROW(jit(scale_rows_gpu(), gpu("sm_90")), UserError);
+}
+
+TEST(Multiples, OfIndices) {
+  const ir::Var i("i"), j("j");
+  EXPECT_EQ(nvptx::multiple_of(i * 8 + j * 4), 4);
+  EXPECT_EQ(nvptx::multiple_of(i * 8 + 2), 2);
+  EXPECT_EQ(nvptx::multiple_of(i * 12), 4);
+  EXPECT_EQ(nvptx::multiple_of(i + j * 4), 1);
+  EXPECT_EQ(nvptx::multiple_of(ir::floor_mod(i * 4, 64) + 8), 4);
+  EXPECT_EQ(nvptx::multiple_of(ir::min(i * 8, j * 16) * 2), 16);
+  EXPECT_EQ(nvptx::multiple_of(ir::select(ir::lt(i, j), i * 4, j * 8)), 4);
+  EXPECT_EQ(nvptx::multiple_of(ir::floor_div(i * 4, 8)), 1);
+  EXPECT_EQ(
+      nvptx::multiple_of(ir::make_binary(ir::BinaryOp::kBitXor, i * 4, ir::floor_mod(j, 8) * 4)),
+      4);
+}
+
+TEST(Ptxas, ItsReportIsRead) {
+  const char* text =
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'a_0' for 'sm_90'\n"
+      "ptxas info    : Function properties for a_0\n"
+      "    16 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, used 1 barriers, 1024 bytes smem, 552 bytes cmem[0]\n"
+      "ptxas info    : Compiling entry function 'a_1' for 'sm_90'\n"
+      "ptxas info    : Function properties for a_1\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 8 registers, 552 bytes cmem[0]\n";
+  const std::vector<nvptx::PtxasReport> expected = {{.kernel = "a_0",
+                                                     .registers = 40,
+                                                     .stack_bytes = 16,
+                                                     .spill_store_bytes = 8,
+                                                     .spill_load_bytes = 12,
+                                                     .shared_bytes = 1024},
+                                                    {.kernel = "a_1", .registers = 8}};
+  EXPECT_EQ(nvptx::parse_report(text), expected);
+  EXPECT_TRUE(nvptx::parse_report("").empty());
+}
+
+class Environment {  // one variable, for a moment
+ public:
+  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Environment() { unsetenv(name_); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(Ptxas, IsLookedForWhereItIsNamed) {
+  {
+    const Environment none("TENON_PTXAS", "none");
+    EXPECT_FALSE(nvptx::find_ptxas());
+    const GpuModule m = gpu_module_from(emit(row_sum_gpu(2), gpu("sm_80"), Emit::kObject).bytes);
+    EXPECT_TRUE(m.image.empty());
+    EXPECT_TRUE(has(m.ptx, ".entry row_sum_0"));
+  }
+  const Environment wrong("TENON_PTXAS", "/no/such/ptxas");
+  EXPECT_THROW(nvptx::find_ptxas(), UserError);
+}
+
+TEST(Ptxas, MachineCodeWithoutSpills) {
+  const auto ptxas = nvptx::find_ptxas();
+  if (!ptxas) GTEST_SKIP() << "there is no ptxas here";
+  const nvptx::Assembled a = nvptx::assemble(*ptxas, ptx_of(matmul_gpu(256, 256, 256)), "sm_90");
+  EXPECT_EQ(a.image.substr(0, 4), "\177ELF");
+  ASSERT_EQ(a.kernels.size(), 1U);
+  EXPECT_EQ(a.kernels[0].kernel, "matmul_0");
+  EXPECT_GT(a.kernels[0].registers, 20);
+  EXPECT_LT(a.kernels[0].registers, 96);
+  EXPECT_EQ(a.kernels[0].spill_store_bytes, 0);
+  EXPECT_EQ(a.kernels[0].stack_bytes, 0);
+  try {
+    nvptx::assemble(*ptxas, ".version 7.8\n.target sm_90\nnonsense\n", "sm_90");
+    FAIL() << "nonsense is taken";
+  } catch (const UserError& e) {
+    EXPECT_TRUE(has(e.what(), "ptxas refuses a kernel: ")) << e.what();
+    EXPECT_FALSE(has(e.what(), "\n")) << e.what();
+  }
+}
+
+}  // namespace
+}  // namespace tenon::backend
