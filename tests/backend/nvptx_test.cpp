@@ -113,6 +113,36 @@ TEST(Nvptx, IndicesHave32Bits) {
   }
 }
 
+TEST(Nvptx, IndicesBeyond32BitsStayWide) {
+  const ir::Buffer a = ir::Buffer::make("a", ir::kF32, {int64_t{3} << 30});
+  const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {3 * 64});
+  const ir::Var b("b"), t("t");
+  const ir::Stmt store =
+      ir::store(out, {b * 64 + t}, ir::load(a, {b * (int64_t{1} << 30) + t * 100}));
+  const ir::Stmt threads =
+      ir::make_for(t, 0, 64, ir::ForKind::kThread, store, ir::ThreadTag::kThreadX);
+  const ir::Function f{
+      .name = "wide",
+      .params = {a, out},
+      .num_inputs = 1,
+      .body = ir::make_for(b, 0, 3, ir::ForKind::kThread, threads, ir::ThreadTag::kBlockX)};
+  const std::string ir = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  EXPECT_EQ(count(ir, "mul nsw i64 .*, 1073741824"), 1U) << ir;
+  EXPECT_EQ(count(ir, "mul nsw i32 .*, 1073741824"), 0U) << ir;
+  EXPECT_EQ(count(ir, "mul nsw i32 .*, 64"), 1U) << ir;
+}
+
+TEST(Nvptx, WhatWorksInPlaceIsNeitherConstantNorApart) {
+  ir::Function f = copy_gpu(4, 0, ir::kF32);
+  const std::string apart = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  EXPECT_EQ(count(apart, "addrspace\\(1\\) noalias align 256"), 2U) << apart;
+  EXPECT_EQ(count(apart, "!invariant\\.load"), 1U) << apart;
+  f.in_place = 0;
+  const std::string in_place = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  EXPECT_EQ(count(in_place, "noalias align"), 0U) << in_place;
+  EXPECT_EQ(count(in_place, "!invariant\\.load"), 0U) << in_place;
+}
+
 TEST(Nvptx, APredicateIsABranchAroundOneLoad) {
   const std::string ptx = ptx_of(border_sum_gpu(100, 1));
   EXPECT_EQ(count(ptx, "ld\\.global\\.nc\\.f32"), 3U);
