@@ -7,6 +7,7 @@
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <vector>
 
 #include "support/check.h"
 
@@ -23,11 +24,13 @@ Target named_target(const std::string& text, const std::string& name) {
     return host_target();
   }
   std::vector<std::string> names = {"host"};
-  for (const Target& t : known_targets()) {
-    if (t.name == name) {
-      return t;
+  for (const std::vector<Target>* rows : {&known_targets(), &gpu_targets()}) {
+    for (const Target& t : *rows) {
+      if (t.name == name) {
+        return t;
+      }
+      names.push_back(t.name);
     }
-    names.push_back(t.name);
   }
   refuse(text, name.empty() ? "no name given" : fmt::format("there is no target '{}'", name),
          fmt::format("known: {}", fmt::join(names, ", ")));
@@ -119,12 +122,19 @@ std::string Target::fingerprint() const {
 }
 
 Target parse_target(const std::string& text) {
-  std::istringstream words(text);
-  std::string word;
-  words >> word;
-  Target t = named_target(text, word);
-  while (words >> word) {
-    set_field(text, word, t.cpu());
+  std::istringstream in(text);
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  std::string name = words.empty() ? "" : words[0];
+  size_t at = 1;
+  // A card is named by two words.
+  if (name == "cuda" && words.size() > 1 && words[1].find('=') == std::string::npos) {
+    name += " " + words[at++];
+  }
+  Target t = named_target(text, name);
+  for (; at < words.size(); ++at) {
+    if (!t.is_cpu()) refuse(text, fmt::format("a GPU has no settings, so no '{}'", words[at]), "");
+    set_field(text, words[at], t.cpu());
   }
   return t;
 }

@@ -63,8 +63,9 @@ class Fuzzer {
  public:
   Fuzzer(const FuzzSubject& subject, const Options& options, bool compiled)
       : subject_(subject), options_(options), compiled_(compiled) {
+    if (subject.gpu) targets_.push_back("cuda simt");
     for (const target::Target& t : target::known_targets()) {
-      if (!compiled || target::runs_here(t)) {
+      if (!subject.gpu && (!compiled || target::runs_here(t))) {
         targets_.push_back(t.name);
       }
     }
@@ -96,14 +97,15 @@ class Fuzzer {
     c.nan = Rng(seed).chance(subject_.nan);
     for (auto& v : values_) v.reset();
     for (int i = 0; i < subject_.traces_per_dag && failures_ < options_.failures; ++i) {
-      c.target = fmt::format("{} cores={}", rng.pick(targets_), rng.between(1, 4));
+      c.target = rng.pick(targets_);
+      if (!subject_.gpu) c.target += fmt::format(" cores={}", rng.between(1, 4));
       run_trace(c, rng, seed);
     }
   }
 
   void run_trace(Case& c, Rng& rng, uint64_t seed) {
     ++runs_;
-    const bool every_pass = rng.chance(0.1);
+    const bool every_pass = subject_.gpu || rng.chance(0.1);
     const schedule::State initial = initial_state(c);
     c.trace.clear();
     std::string problem;
@@ -166,7 +168,7 @@ class Fuzzer {
     alarm(0);
     Case small = c;
     const auto fails = [&](const Case& x) {
-      return !check_case(x, compiler(x.target)).problem.empty();
+      return !check_case(x, compiler(x.target), subject_.gpu).problem.empty();
     };
     if (fails(c)) {
       small = shrink(c, fails);
@@ -226,10 +228,12 @@ class FuzzTest : public ::testing::Test {
     const int64_t runs = compiled_ ? options_.runs_compiled : options_.runs_interpreted;
     Fuzzer fuzzer(subject_, options_, compiled_);
     fuzzer.run(runs);
-    if (fuzzer.failures() > 0 || runs < 500) {
+    if (fuzzer.failures() > 0 || runs < subject_.judged_runs) {
       return;
     }
-    EXPECT_LT(fuzzer.refused() * 2, fuzzer.runs()) << "too many programs that the target refuses";
+    EXPECT_LT(static_cast<double>(fuzzer.refused()),
+              subject_.most_refused * static_cast<double>(fuzzer.runs()))
+        << "too many programs that the target refuses";
     if (subject_.judge != nullptr) {
       EXPECT_EQ(subject_.judge(fuzzer.counts(), fuzzer.runs()), "");
     }
@@ -297,6 +301,7 @@ int fuzz_main(int argc, char** argv, const FuzzSubject& subject) {
   ::testing::InitGoogleTest(&argc, argv);
   const Options options = parse(argc, argv);
   for (const bool compiled : {false, true}) {
+    if (compiled && subject.gpu) continue;
     ::testing::RegisterTest(
         subject.name, compiled ? "Compiled" : "Interpreted", nullptr, nullptr, __FILE__, __LINE__,
         [&, compiled]() -> ::testing::Test* { return new FuzzTest(subject, options, compiled); });

@@ -20,9 +20,12 @@ struct FuzzSubject {
   // Legal steps from `initial` on; counts what is proposed and accepted by primitive, and whatever else is of interest.
   Drawn (*trace)(const schedule::State& initial, Rng&, Counts&);
   int traces_per_dag = 4;
-  // Beyond agreement: empty, or what is wrong with the runs as a whole. Called after runs of 500 and more.
+  // Beyond agreement: empty, or what is wrong with the runs as a whole. Called after `judged_runs` and more.
   std::string (*judge)(const Counts& counts, int64_t runs) = nullptr;
-  double nan = 0;  // the share of dags whose inputs hold NaN
+  double nan = 0;             // the share of dags whose inputs hold NaN
+  bool gpu = false;           // for `cuda simt`, interpreted after every pass, and not compiled
+  double most_refused = 0.5;  // the share of programs that the target may refuse
+  int64_t judged_runs = 500;
 };
 
 int fuzz_main(int argc, char** argv, const FuzzSubject& subject);

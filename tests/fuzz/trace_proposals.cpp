@@ -79,8 +79,12 @@ Step draw_pragma_unroll(TraceDrawer& d) {
 
 Step draw_bind(TraceDrawer& d) {
   const StageRef s = d.loop_stage();
-  return Bind{s, d.leaf(s), ir::ThreadTag::kBlockX};
+  const auto tag = static_cast<ir::ThreadTag>(d.rng.between(
+      static_cast<int64_t>(ir::ThreadTag::kBlockX), static_cast<int64_t>(ir::ThreadTag::kVThread)));
+  return Bind{s, d.leaf(s), tag};
 }
+
+Step draw_set_scope(TraceDrawer& d) { return SetScope{d.loop_stage(), d.scope()}; }
 
 Step draw_compute_at(TraceDrawer& d) {
   const StageRef s = d.loop_stage();
@@ -165,6 +169,7 @@ constexpr Proposal kProposals[] = {
     {"unroll", 8, draw_unroll},
     {"pragma_unroll", 3, draw_pragma_unroll},
     {"bind", 1, draw_bind},
+    {"set_scope", 2, draw_set_scope},
     {"compute_at", 18, draw_compute_at},
     {"compute_inline", 4, draw_compute_inline},
     {"compute_root", 2, draw_compute_root},
