@@ -20,8 +20,8 @@ struct Machine {
   // How many threads a barrier waits for; kDiverged where some took another way.
   size_t threads = 1;
   static constexpr size_t kDiverged = ~size_t{0};
-  std::array<int64_t, 3> extents = {};  // of the thread loops that are bound
-  size_t block_threads = 1;             // in all nests of the kernel that runs
+  std::array<int64_t, 3> extents = {};        // of the thread loops that are bound
+  std::array<int64_t, 3> launch = {1, 1, 1};  // threads of a block: the longest loops of its nest
 };
 
 // Runs a statement on all active threads in lockstep: every thread finishes it before any goes on.
@@ -38,7 +38,11 @@ struct StoreExec : Executor {
   StoreExec(Place p, EvaluatorRef v, EvaluatorRef c)
       : place(std::move(p)), value(std::move(v)), predicate(std::move(c)) {}
 
-  void run(Machine&, Active active) const override {
+  void run(Machine& m, Active active) const override {
+    const Scope scope = place.scope();
+    if (active[0]->concurrent && (scope == Scope::kShared || scope == Scope::kGlobal)) {
+      check_told_apart(m, *active[0]);
+    }
     for (Thread* t : active) {
       if (place.lanes() == 1) {
         if (!predicate || predicate->eval(*t, 0).i != 0) {
@@ -48,6 +52,13 @@ struct StoreExec : Executor {
       } else {
         run_vector(*t);
       }
+    }
+  }
+  // Outside of the loop of a tag all threads along it do the same.
+  static void check_told_apart(const Machine& m, const Thread& t) {
+    for (size_t d = 0; d < 3; ++d) {
+      TENON_CHECK(m.launch[d] == 1 || t.number[d] >= 0)
+          << "race: a store outside of a thread loop is done by " << m.launch[d] << " threads";
     }
   }
   // All lanes are evaluated before the first is written.
@@ -104,10 +115,10 @@ struct BlockExec : Executor {
 
 struct BarrierExec : Executor {
   void run(Machine& m, Active active) const override {
-    const auto& number = active[0]->number;
-    const bool in_threads =
-        std::any_of(number.begin(), number.end(), [](int64_t n) { return n >= 0; });
-    const bool all = active.size() == m.threads && (!in_threads || m.threads >= m.block_threads);
+    bool all = active.size() == m.threads;
+    for (size_t d = 0; d < 3; ++d) {
+      all = all && (active[0]->number[d] < 0 || m.extents[d] == m.launch[d]);
+    }
     TENON_CHECK(all) << "barrier reached by only some threads of the block";
     m.clock.next_phase();
   }
@@ -190,24 +201,9 @@ uint64_t with_field(uint64_t id, int low, int bits, int64_t value) {
 
 bool is_block(ThreadTag tag) { return tag >= ThreadTag::kBlockX && tag <= ThreadTag::kBlockZ; }
 
-// Threads of a block in the nest of `loop`: the most along each dimension.
-size_t threads_in(const For* loop) {
-  std::array<int64_t, 3> most = {1, 1, 1};
-  const auto note = [&](const For& f) {
-    if (f.tag < ThreadTag::kThreadX || f.tag > ThreadTag::kThreadZ) return;
-    int64_t& n = most[static_cast<size_t>(f.tag) - static_cast<size_t>(ThreadTag::kThreadX)];
-    n = std::max(n, const_int(f.extent).value_or(1));
-  };
-  note(*loop);
-  visit(loop->body, [&](const Stmt& s) {
-    if (const auto* f = s.as<For>()) note(*f);
-  });
-  return static_cast<size_t>(most[0] * most[1] * most[2]);
-}
-
 struct ThreadLoop : LoopExec {
   ThreadTag tag = ThreadTag::kNone;
-  size_t block_threads = 1;
+  std::array<int64_t, 3> launch = {1, 1, 1};  // of this loop and those inside
 
   void run(Machine& m, Active active) const override {
     const bool outermost = !active[0]->concurrent;
@@ -215,7 +211,7 @@ struct ThreadLoop : LoopExec {
       m.clock.enter_region();
       active[0]->concurrent = true;
       active[0]->agent = {};
-      m.block_threads = block_threads;
+      m.launch = launch;
     }
     if (is_block(tag)) {
       run_blocks(m, active);
@@ -326,6 +322,25 @@ struct AllocateExec : Executor {
   }
 };
 
+// The longest loop of each thread tag in a nest, as far as extents are constants.
+struct Launch {
+  std::array<int64_t, 3> threads = {1, 1, 1};
+  void add(const For& f) {
+    if (f.tag < ThreadTag::kThreadX || f.tag > ThreadTag::kThreadZ) return;
+    int64_t& n = threads[static_cast<size_t>(f.tag) - static_cast<size_t>(ThreadTag::kThreadX)];
+    n = std::max(n, const_int(f.extent).value_or(1));
+  }
+};
+
+std::array<int64_t, 3> launch_of(const For& nest) {
+  Launch launch;
+  launch.add(nest);
+  visit(nest.body, [&](const Stmt& s) {
+    if (const auto* f = s.as<For>()) launch.add(*f);
+  });
+  return launch.threads;
+}
+
 class Compiler {
  public:
   Slots slots;
@@ -369,7 +384,7 @@ ExecutorRef Compiler::loop(const For* n) {
     case ForKind::kThread: {
       auto exec = std::make_unique<ThreadLoop>();
       exec->tag = n->tag;
-      exec->block_threads = threads_in(n);
+      exec->launch = launch_of(*n);
       return finish(std::move(exec));
     }
     case ForKind::kSerial:

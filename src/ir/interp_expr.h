@@ -38,6 +38,7 @@ class Place {
   int64_t offset(const Thread& t, int lane) const;
   Storage& storage(const Thread& t) const { return *t.buffers[slot_]; }
   int lanes() const { return lanes_; }
+  Scope scope() const { return buffer_->scope; }
 
  private:
   [[noreturn]] void out_of_bounds(const Thread& t, int lane) const;

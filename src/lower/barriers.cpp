@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/barriers.h"
 
+#include <algorithm>
 #include <set>
 
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/visit.h"
 
 namespace tenon::lower {
@@ -30,10 +32,14 @@ struct Touched {
   }
 };
 
-void note_loads(const ir::Expr& e, Touched& t, const ir::Buffer& added_to = {}) {
+// `into` is the store that they are read for, or null.
+void note_loads(const ir::Expr& e, const ir::Store* into, Touched& t) {
   ir::visit_loads(e, [&](const ir::Load& l) {
-    if (l.buffer->scope == ir::Scope::kShared && !l.buffer.same_as(added_to))
-      t.read.insert(l.buffer.get());
+    const bool own =
+        into != nullptr && l.buffer.same_as(into->buffer) &&
+        std::equal(l.indices.begin(), l.indices.end(), into->indices.begin(), into->indices.end(),
+                   [](const ir::Expr& a, const ir::Expr& b) { return ir::equal(a, b); });
+    if (l.buffer->scope == ir::Scope::kShared && !own) t.read.insert(l.buffer.get());
   });
 }
 
@@ -41,15 +47,15 @@ void note_loads(const ir::Expr& e, Touched& t, const ir::Buffer& added_to = {}) 
 bool collect(const ir::Stmt& s, bool head_only, Touched& t) {
   if (s.as<ir::Barrier>() != nullptr) return true;
   if (const auto* st = s.as<ir::Store>()) {
-    note_loads(st->value, t, st->buffer);
-    for (const ir::Expr& i : st->indices) note_loads(i, t);
+    note_loads(st->value, st, t);
+    for (const ir::Expr& i : st->indices) note_loads(i, nullptr, t);
     if (st->buffer->scope == ir::Scope::kShared) t.written.insert(st->buffer.get());
   } else if (const auto* f = s.as<ir::For>()) {
     return collect(f->body, head_only, t) && head_only;
   } else if (const auto* a = s.as<ir::Allocate>()) {
     return collect(a->body, head_only, t);
   } else if (const auto* i = s.as<ir::If>()) {
-    note_loads(i->condition, t);
+    note_loads(i->condition, nullptr, t);
     collect(i->then_case, head_only, t);
     if (i->else_case.defined()) collect(i->else_case, head_only, t);
   } else if (const auto* b = s.as<ir::Block>()) {

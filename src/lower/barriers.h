@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Puts a barrier wherever threads of a block would read shared memory before it is written, or write
-// it before it was read. Barriers stand between statements that all threads reach.
+// it before it was read. Barriers stand between statements that all threads reach. Each element of
+// shared memory is written by one thread, always the same: between its stores, and a store and the
+// element that it adds to, there is nothing to wait for.
 //
 //   for k { A.read[..] = A[..]; C += A.read[..] }
 //     =>  for k { A.read[..] = A[..]; barrier; C += A.read[..]; barrier }

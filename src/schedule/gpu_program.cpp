@@ -56,11 +56,13 @@ class KernelChecker {
   Result<void> run() const {
     const KernelShape k = shape();
     TENON_TRY(check_counts(k));
+    TENON_TRY(check_outermost());
     for (const StageId id : stages_) {
       const Stage& st = s_.stage(id);
       TENON_TRY(check_blocks(st));
       TENON_TRY(check_threads(st, k));
-      if (st.place == Place::kAt && st.scope != ir::Scope::kShared) TENON_TRY(check_owner(st));
+      if (st.place != Place::kAt) continue;
+      TENON_TRY(st.scope == ir::Scope::kShared ? check_shared(st, k) : check_owner(st));
     }
     return {};
   }
@@ -109,7 +111,7 @@ class KernelChecker {
       if (block && other) {
         return Illegal{.code = IllegalCode::kBlockInside, .stage = st.id, .loop = l};
       }
-      other = other || !block;
+      other = other || !block || !s_.attached_to(st.id, l).empty();
     }
     return {};
   }
@@ -129,6 +131,21 @@ class KernelChecker {
     }
   }
 
+  // A kernel begins with its blocks or threads.
+  Result<void> check_outermost() const {
+    const Stage& root = s_.stage(root_);
+    const bool gpu = std::any_of(stages_.begin(), stages_.end(), [&](StageId id) {
+      const Stage& st = s_.stage(id);
+      return (st.place == Place::kAt && st.scope == ir::Scope::kShared) ||
+             std::any_of(st.leaves.begin(), st.leaves.end(),
+                         [&](LoopId l) { return st.loop(l).tag != ir::ThreadTag::kNone; });
+    });
+    if (!gpu) return {};
+    const ir::ThreadTag tag = root.loop(root.leaves[0]).tag;
+    if (is_block_tag(tag) || is_real_thread(tag)) return {};
+    return Illegal{.code = IllegalCode::kUnboundKernel, .stage = root_, .loop = root.leaves[0]};
+  }
+
   // What threads share is written by one of them each, and inner loops of a tag are not longer.
   Result<void> check_threads(const Stage& st, const KernelShape& k) const {
     std::array<int64_t, 3> bound = {0, 0, 0};
@@ -146,13 +163,40 @@ class KernelChecker {
       inner = extent(of.id, l);
     });
     if (!result) return result;
-    const bool own = st.place == Place::kAt && st.scope != ir::Scope::kShared;
-    for (size_t d = 0; d < 3 && !own; ++d) {
-      if (k.threads[d] > 1 && bound[d] == 0) {
+    if (st.place == Place::kAt && st.scope != ir::Scope::kShared) return {};
+    for (size_t d = 0; d < 3; ++d) {
+      if (k.threads[d] > 1 && !binds(st, d)) {
         return Illegal{.code = IllegalCode::kThreadsMissing, .stage = st.id};
       }
     }
     return {};
+  }
+
+  // Its own loops tell threads along dimension `d` apart; those around it run in all of them.
+  static bool binds(const Stage& st, size_t d) {
+    return std::any_of(st.leaves.begin(), st.leaves.end(), [&](LoopId l) {
+      return is_real_thread(st.loop(l).tag) && dimension(st.loop(l).tag) == d;
+    });
+  }
+
+  // Barriers stand where it is computed, so that all threads must come there, and none of them twice.
+  Result<void> check_shared(const Stage& st, const KernelShape& k) const {
+    Result<void> result;
+    around(st, [&](const Stage& of, LoopId l) {
+      const ir::ThreadTag tag = of.loop(l).tag;
+      if (of.id == st.id || !result) return;
+      if (tag == ir::ThreadTag::kVThread) {
+        result = Illegal{.code = IllegalCode::kThreadsMissing, .stage = st.id};
+      } else if (is_real_thread(tag) && extent(of.id, l) < k.threads[dimension(tag)]) {
+        result = Illegal{.code = IllegalCode::kSomeThreads,
+                         .stage = st.id,
+                         .loop = l,
+                         .other = of.id,
+                         .value = extent(of.id, l),
+                         .limit = k.threads[dimension(tag)]};
+      }
+    });
+    return result;
   }
 
   // A thread's own memory is read inside of the loops of its thread only.
@@ -162,14 +206,14 @@ class KernelChecker {
       bool inside = true;
       around(s_.stage(r), [&](const Stage& of, LoopId l) {
         inside = inside && !(of.id == st.at_stage && l == st.at_loop);
-        if (!inside || !is_real_thread(of.loop(l).tag) || !result) return;
+        if (!inside || !is_thread_tag(of.loop(l).tag) || !result) return;
         result =
             Illegal{.code = IllegalCode::kThreadsOwn, .stage = st.id, .loop = l, .other = of.id};
       });
       if (!result) return result;
     }
     for (const LoopId l : st.leaves) {
-      if (is_real_thread(st.loop(l).tag)) {
+      if (is_thread_tag(st.loop(l).tag)) {
         return Illegal{.code = IllegalCode::kThreadsOwn, .stage = st.id, .loop = l, .other = st.id};
       }
     }

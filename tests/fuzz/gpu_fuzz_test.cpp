@@ -3,9 +3,14 @@
 // threads reach, gives what the dag defines.
 #include <fmt/format.h>
 
+#include <map>
+#include <string_view>
+
 #include "fuzz/fuzzer.h"
 #include "fuzz/gpu_trace.h"
 #include "fuzz/random_dag.h"
+#include "ir/visit.h"
+#include "lower/lower.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -17,16 +22,47 @@ te::ComputeDag draw_dag(Rng& rng) {
   return random_dag(rng, o);
 }
 
-Drawn draw_trace(const schedule::State& initial, Rng& rng, Counts& counts) {
-  return gpu_trace(initial, rng, &counts);
+// What programs have that are not refused.
+void count_features(const ir::Function& f, Counts& counts) {
+  std::map<std::string_view, bool> has = {{"programs", true}};
+  ir::visit(f.body, [&](const ir::Stmt& s) {
+    const auto* a = s.as<ir::Allocate>();
+    has["with barriers"] |= s.as<ir::Barrier>() != nullptr;
+    if (a == nullptr) return;
+    has["with shared memory"] |= a->buffer->scope == ir::Scope::kShared;
+    has["with registers"] |= a->buffer->scope == ir::Scope::kRegister;
+    has["of several kernels"] |= a->buffer->scope == ir::Scope::kGlobal;
+  });
+  for (const auto& [name, is] : has) {
+    ++counts[name].proposed;
+    counts[name].accepted += is ? 1 : 0;
+  }
 }
 
-std::string judge(const Counts& counts, int64_t) {
+Drawn draw_trace(const schedule::State& initial, Rng& rng, Counts& counts) {
+  Drawn drawn = gpu_trace(initial, rng, &counts);
+  try {
+    const auto f = lower::lower(drawn.state);
+    if (f) count_features(*f, counts);
+  } catch (const InternalError&) {
+    // The run that follows tells of it.
+  }
+  return drawn;
+}
+
+std::string judge(const Counts& counts, int64_t runs) {
   for (const std::string_view name :
        {"bind", "set_scope", "cache_read", "cache_write", "rfactor"}) {
     const auto it = counts.find(name);
     if (it == counts.end() || it->second.accepted < 20) {
       return fmt::format("{} is accepted too rarely", name);
+    }
+  }
+  for (const std::string_view name :
+       {"with barriers", "with shared memory", "with registers", "of several kernels"}) {
+    const auto it = counts.find(name);
+    if (it == counts.end() || it->second.accepted * 20 < runs) {
+      return fmt::format("too few programs {}", name);
     }
   }
   return "";

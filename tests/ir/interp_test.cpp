@@ -371,5 +371,92 @@ TEST(Interp, ArgumentsMustMatch) {
   interpret({"f", {a}, 1, no_op()}, args);
 }
 
+// ---- thread loops inside thread loops of the same tag -------------------------------------------
+
+Stmt thread_x(const Var& v, int64_t n, Stmt body) {
+  return thread(v, n, ThreadTag::kThreadX, std::move(body));
+}
+
+TEST(Interp, ThreadLoopInsideTakesTheNumberOfItsThread) {
+  const Program run = f32_run({4}, {4, 2});
+  const Var x("x"), y("y");
+  const Expr seven = make_float(kF32, 7);
+  // Both loops give a thread the same number: two stores each, not sixteen.
+  const Stmt both = block({store(run.b, {x, 0}, load(run.a, {y})), store(run.b, {y, 1}, seven)});
+  EXPECT_EQ(run(thread_x(x, 4, thread_x(y, 4, both))),
+            (std::vector<double>{0, 7, 1, 7, 2, 7, 3, 7}));
+}
+
+TEST(Interp, ThreadsBeyondASmallerExtentSitItOut) {
+  const Program run = f32_run({4}, {4});
+  const Var x("x"), y("y"), z("z");
+  const Buffer t = Buffer::make("T", kF32, {1}, Scope::kLocal);
+  const Stmt own = store(t, {0}, make_float(kF32, 9));
+  const Stmt few = thread_x(y, 2, store(t, {0}, load(run.a, {y})));
+  EXPECT_EQ(run(thread_x(x, 4, allocate(t, block({own, few, store(run.b, {x}, load(t, {0}))})))),
+            (std::vector<double>{0, 1, 9, 9}));
+  // Nobody is left in a loop of no iterations.
+  const Stmt none = thread_x(y, 0, store(t, {0}, load(run.a, {0})));
+  EXPECT_EQ(run(thread_x(x, 4, allocate(t, block({own, none, store(run.b, {x}, load(t, {0}))})))),
+            (std::vector<double>{9, 9, 9, 9}));
+}
+
+TEST(Interp, ThreadLoopInsideMayNotBeLonger) {
+  const Program run = f32_run({4}, {4});
+  const Var x("x"), y("y"), z("z");
+  const Stmt put = store(run.b, {y}, load(run.a, {y}));
+  EXPECT_ERROR(run, thread_x(x, 2, thread_x(y, 4, put)),
+               "loop y has more iterations than the loop of its threads");
+  // Another tag has its own threads.
+  EXPECT_EQ(run(thread(x, 2, ThreadTag::kThreadY,
+                       thread_x(z, 2, store(run.b, {x * 2 + z}, load(run.a, {x * 2 + z}))))),
+            (std::vector<double>{0, 1, 2, 3}));
+}
+
+// Four threads fill S in a loop of their own and read another's element.
+Stmt fill_again(const Program& run, int64_t extent, const Stmt& between) {
+  const Buffer s = Buffer::make("S", kF32, {4}, Scope::kShared);
+  const Var bx("bx"), x("x"), y("y");
+  const Stmt fill = thread_x(y, extent, store(s, {y}, load(run.a, {y})));
+  const Stmt drain = store(run.b, {x}, load(s, {floor_mod(x + 1, extent)}));
+  return thread(bx, 1, ThreadTag::kBlockX,
+                allocate(s, thread_x(x, 4, block({fill, between, drain}))));
+}
+
+TEST(Interp, RacesBetweenNestedThreadLoopsAreFound) {
+  const Program run = f32_run({4}, {4});
+  EXPECT_EQ(run(fill_again(run, 4, barrier())), (std::vector<double>{1, 2, 3, 0}));
+  EXPECT_EQ(run(fill_again(run, 2, barrier())), (std::vector<double>{1, 0, 1, 0}));
+  EXPECT_ERROR(run, fill_again(run, 4, no_op()), "race: element");
+  EXPECT_ERROR(run, fill_again(run, 2, no_op()), "race: element");
+}
+
+TEST(Interp, BarrierInALoopOfSomeThreads) {
+  const Program run = f32_run({4}, {4});
+  const Var bx("bx"), x("x"), y("y");
+  const auto in_block = [&](Stmt body) {
+    return thread(bx, 1, ThreadTag::kBlockX, std::move(body));
+  };
+  EXPECT_ERROR(run, in_block(thread_x(x, 4, thread_x(y, 2, barrier()))), "only some threads");
+  EXPECT_EQ(run.error(in_block(thread_x(x, 4, thread_x(y, 4, barrier())))), "no error");
+  // A sibling needs more threads, so that there are more in the block.
+  const Stmt two = thread_x(x, 2, barrier());
+  const Stmt four = thread_x(y, 4, store(run.b, {y}, load(run.a, {y})));
+  EXPECT_ERROR(run, in_block(block({two, four})), "only some threads");
+  EXPECT_EQ(run.error(in_block(two)), "no error");
+}
+
+TEST(Interp, StoreOutsideOfAThreadLoopIsDoneByAll) {
+  const Program run = f32_run({4}, {4});
+  const Var bx("bx"), x("x");
+  const Stmt one = store(run.b, {0}, load(run.a, {3}));
+  const Stmt many = thread_x(x, 4, store(run.b, {x}, load(run.a, {x})));
+  const auto in_block = [&](Stmt body) {
+    return thread(bx, 1, ThreadTag::kBlockX, std::move(body));
+  };
+  EXPECT_ERROR(run, in_block(block({many, one})), "race: a store outside of a thread loop");
+  EXPECT_EQ(run.error(in_block(one)), "no error");
+}
+
 }  // namespace
 }  // namespace tenon::ir

@@ -153,6 +153,27 @@ std::vector<AppliedCase> applied_cases() {
       {kMatmul, "compute_at C D i", "pragma_unroll C 512"},
       {kNorm, "", "pragma_unroll S 512"},
 
+      {kChain, "compute_inline B\ncompute_inline C", "bind D i block_x", kGpu},
+      {kChain, "compute_inline B\ncompute_inline C\nbind D i block_z", "bind D j thread_y", kGpu},
+      {kMatmul, "fuse D [i, j]\nsplit D i@j [8]\nbind D i@j.0 block_x\ncompute_at C D i@j.1",
+       "bind D i@j.1 thread_x", kGpu},
+      {kMatmul, "compute_at C D j\nbind D i block_x", "bind D j vthread", kGpu},
+      {kMatmul,
+       "compute_at C D i\nset_scope C shared\nbind D i block_x\nsplit D j [4]\nbind D j.1 thread_x",
+       "bind C j thread_x", kGpu},
+
+      {kMatmul, "compute_at C D i", "set_scope C local"},
+      {kMatmul, "compute_at C D i\nbind D i block_x\nbind D j thread_x\nbind C j thread_x",
+       "set_scope C shared", kGpu},
+      {kChain,
+       "compute_inline C\nsplit D i [2]\nbind D i.0 block_x\nbind D i.1 thread_y\n"
+       "bind D j thread_x\ncompute_at B D i.0\nbind B i thread_y\nbind B j thread_x",
+       "set_scope B shared", kGpu},
+      {kConv,
+       "compute_at Y Z k\nset_scope Y shared\ncompute_at P Z k\nbind Z k block_x\n"
+       "bind Z x thread_x\nbind Y x thread_x\nsplit P y [4]\nbind P y.1 thread_x",
+       "set_scope P shared", kGpu},
+
       {kMatmul, "", "compute_at C D i"},
       {kMatmul, "", "compute_at C D j"},
       {kMatmul, "split D j [4]", "compute_at C D j.0"},
@@ -189,9 +210,12 @@ std::vector<AppliedCase> applied_cases() {
       {kMatmul, "layout_split C 1 [3, 4]", "cache_write C local"},
       {kChain, "layout_pad B 1 2 1", "cache_write B local"},
       {kNorm, "", "cache_write S local"},
+      {kMatmul, "", "cache_write D shared", kGpu},
 
       {kMatmul, "", "cache_read A [C] local"},
       {kMatmul, "", "cache_read C [] global"},
+      {kMatmul, "compute_at C D j\nbind D i block_x\nbind D j thread_x", "cache_read A [C] shared",
+       kGpu},
       {kTwoReaders, "", "cache_read B [S] local"},
       {kTwoReaders, "cache_read B [S] local", "cache_read B [D, B.read] local"},
       {kMatmul, "layout_split A 0 [4, 2]", "cache_read A [C] local"},

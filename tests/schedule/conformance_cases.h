@@ -11,6 +11,7 @@ struct AppliedCase {
   std::string te;
   std::string trace;
   std::string step;
+  std::string target = "x86-64-v3";
 };
 
 std::vector<AppliedCase> applied_cases();

@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "lower/lower.h"
 #include "schedule/conformance_cases.h"
+#include "schedule/programs.h"
 #include "schedule/refusals.h"
 #include "schedule/scheduled.h"
 #include "support/golden.h"
@@ -22,16 +23,13 @@ namespace {
 
 std::string first_word(const std::string& line) { return line.substr(0, line.find(' ')); }
 
-// GPU steps are refused by every target there is.
-bool needs_gpu(std::string_view primitive) { return primitive == "bind"; }
-
 TEST(Conformance, EveryPrimitiveHasRows) {
   std::map<std::string, int> applied, refused;
   for (const AppliedCase& c : applied_cases()) ++applied[first_word(c.step)];
   for (const RefusedCase& c : refused_steps()) ++refused[first_word(c.step)];
   for (const PrimitiveRow& row : primitives()) {
     const std::string name(row.name);
-    EXPECT_EQ(applied[name] >= 2, !needs_gpu(name)) << name << ": " << applied[name];
+    EXPECT_GE(applied[name], 2) << name;
     EXPECT_GE(refused[name], 2) << name;
   }
 }
@@ -55,7 +53,7 @@ void expect_round_trip(const Trace& trace, const State& initial) {
 TEST(Conformance, AcceptedStepsKeepTheAnswer) {
   for (const AppliedCase& c : applied_cases()) {
     SCOPED_TRACE(c.te + c.trace + "\n> " + c.step);
-    const State initial = start(c.te);
+    const State initial = start(c.te, c.target);
     Trace trace = parse_trace(c.trace, initial);
     const auto before = replay(initial, trace);
     ASSERT_TRUE(before);
@@ -73,7 +71,7 @@ TEST(Conformance, AcceptedStepsKeepTheAnswer) {
 TEST(Conformance, RefusalsLeaveNoMark) {
   for (const RefusedCase& c : refused_steps()) {
     SCOPED_TRACE(c.te + c.trace + "\n> " + c.step);
-    const State initial = start(c.te);
+    const State initial = start(c.te, c.target);
     Trace trace = parse_trace(c.trace, initial);
     const State before = *replay(initial, trace);
     trace.push_back(parse_step(c.step, before));
@@ -107,7 +105,8 @@ std::string program_of(const State& s, std::string_view primitive) {
 TEST(Conformance, ExamplesOfTheHeaders) {
   const std::filesystem::path folder = std::string(TENON_SOURCE_DIR) + "/tests/schedule/golden";
   for (const PrimitiveRow& row : primitives()) {
-    if (needs_gpu(row.name)) continue;
+    const bool gpu = row.name == "bind" || row.name == "set_scope";
+    const std::string target = gpu ? kGpu : "x86-64-v3";
     const auto path = folder / (std::string(row.name) + ".txt");
     std::ifstream file(path);
     ASSERT_TRUE(file) << path << " is missing";
@@ -116,20 +115,12 @@ TEST(Conformance, ExamplesOfTheHeaders) {
       const auto parts = cut(one, "----");  // te, trace, step, before, after
       ASSERT_EQ(parts.size(), 5u) << path;
       EXPECT_EQ(first_word(parts[2]), row.name) << path;
-      EXPECT_EQ(program_of(scheduled(parts[0], parts[1]), row.name), parts[3]) << path;
-      const State after = scheduled(parts[0], parts[1] + parts[2]);
+      EXPECT_EQ(program_of(scheduled(parts[0], parts[1], target), row.name), parts[3]) << path;
+      const State after = scheduled(parts[0], parts[1] + parts[2], target);
       EXPECT_EQ(program_of(after, row.name), parts[4]) << path;
       EXPECT_EQ(problem_of(after), "") << path;
     }
   }
-}
-
-TEST(Conformance, BindMarksALoop) {
-  State s = start("input A: f32[128]\nC[i: 128] = A[i] + 1.0\noutput C\n");
-  schedule::apply(parse_step("bind C i thread_x", s), s);
-  EXPECT_EQ(s.stage(1).loop(0).mark, Mark::kThread);
-  EXPECT_EQ(s.stage(1).loop(0).tag, ir::ThreadTag::kThreadX);
-  EXPECT_EQ(to_string(s), "thread i in 128\n  C = ...\n");
 }
 
 }  // namespace

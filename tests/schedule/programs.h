@@ -4,6 +4,9 @@
 
 namespace tenon::schedule {
 
+// A GPU with 1024 threads in a block and 99 KiB of shared memory.
+inline constexpr const char* kGpu = "cuda simt";
+
 // A product and an element-wise op behind it: C is read in place.
 inline constexpr const char* kMatmul = R"(
 input A: f32[7, 5]

@@ -15,9 +15,10 @@ struct RefusedCase {
   std::string step;   // the one that is not; empty: the finished program is refused
   IllegalCode code;
   std::string sentence;
+  std::string target = "x86-64-v3";  // 16 registers of 32 bytes
 };
 
 std::vector<RefusedCase> refused_steps();
-std::vector<RefusedCase> refused_programs();  // on x86-64-v3: 16 registers of 32 bytes
+std::vector<RefusedCase> refused_programs();
 
 }  // namespace tenon::schedule

@@ -18,7 +18,7 @@ const std::set<IllegalCode> kReserved = {};
 TEST(Refuse, StepsInTheExactWords) {
   for (const RefusedCase& c : refused_steps()) {
     SCOPED_TRACE(c.te + c.trace + "\n> " + c.step);
-    const State s = scheduled(c.te, c.trace);
+    const State s = scheduled(c.te, c.trace, c.target);
     const auto result = check(parse_step(c.step, s), s);
     ASSERT_FALSE(result);
     EXPECT_EQ(illegal_name(result.illegal().code), illegal_name(c.code));
@@ -29,7 +29,7 @@ TEST(Refuse, StepsInTheExactWords) {
 TEST(Refuse, ProgramsInTheExactWords) {
   for (const RefusedCase& c : refused_programs()) {
     SCOPED_TRACE(c.te + c.trace);
-    const State s = scheduled(c.te, c.trace);
+    const State s = scheduled(c.te, c.trace, c.target);
     const auto result = lower::lower(s);
     ASSERT_FALSE(result);
     EXPECT_EQ(illegal_name(result.illegal().code), illegal_name(c.code));

@@ -221,7 +221,7 @@ TEST(TraceFuzz, MutatedTextAndJson) {
   constexpr uint64_t kSeed = 20240607;
   Rng rng(kSeed);
   for (const AppliedCase& c : applied_cases()) {
-    const State s = start(c.te);
+    const State s = start(c.te, c.target);
     const std::string text = c.trace + "\n" + c.step + "\n";
     const std::string json = to_json(parse_trace(text, s));
     for (int i = 0; i < 100; ++i) {
@@ -253,18 +253,31 @@ TEST(TraceHash, IsStable) {
 }
 
 TEST(TraceIds, ArePermanent) {
-  const std::map<std::string, int> ids = {{"split", 1},           {"fuse", 2},
-                                          {"reorder", 3},         {"parallel", 4},
-                                          {"vectorize", 5},       {"unroll", 6},
-                                          {"pragma_unroll", 7},   {"bind", 8},
-                                          {"compute_at", 9},      {"compute_inline", 10},
-                                          {"compute_root", 11},   {"cache_write", 12},
-                                          {"cache_read", 13},     {"rfactor", 14},
-                                          {"decompose_init", 15}, {"storage_align", 16},
-                                          {"prefetch", 17},       {"layout_split", 19},
-                                          {"layout_reorder", 20}, {"layout_fuse", 21},
-                                          {"layout_pad", 22},     {"layout_unfold", 23},
-                                          {"layout_store_at", 24}};
+  const std::map<std::string, int> ids = {{"split", 1},
+                                          {"fuse", 2},
+                                          {"reorder", 3},
+                                          {"parallel", 4},
+                                          {"vectorize", 5},
+                                          {"unroll", 6},
+                                          {"pragma_unroll", 7},
+                                          {"bind", 8},
+                                          {"compute_at", 9},
+                                          {"compute_inline", 10},
+                                          {"compute_root", 11},
+                                          {"cache_write", 12},
+                                          {"cache_read", 13},
+                                          {"rfactor", 14},
+                                          {"decompose_init", 15},
+                                          {"storage_align", 16},
+                                          {"prefetch", 17},
+                                          {"layout_split", 19},
+                                          {"layout_reorder", 20},
+                                          {"layout_fuse", 21},
+                                          {"layout_pad", 22},
+                                          {"layout_unfold", 23},
+                                          {"layout_store_at", 24},
+                                          {"variant", 25},
+                                          {"set_scope", 26}};
   std::set<int> seen;
   for (const PrimitiveRow& row : primitives()) {
     EXPECT_TRUE(seen.insert(row.id).second) << row.name;
