@@ -24,7 +24,11 @@ te::ComputeDag draw_dag(Rng& rng) {
 
 // What programs have that are not refused.
 void count_features(const ir::Function& f, Counts& counts) {
-  std::map<std::string_view, bool> has = {{"programs", true}};
+  std::map<std::string_view, bool> has = {{"programs", true},
+                                          {"with barriers", false},
+                                          {"with registers", false},
+                                          {"with shared memory", false},
+                                          {"of several kernels", false}};
   ir::visit(f.body, [&](const ir::Stmt& s) {
     const auto* a = s.as<ir::Allocate>();
     has["with barriers"] |= s.as<ir::Barrier>() != nullptr;

@@ -48,7 +48,8 @@ class GpuDrawer {
   // The parts of a loop, outermost first; the loop itself where it is not split.
   Loops split(StageRef s, LoopRef l, const std::vector<int64_t>& factors) {
     const auto first = static_cast<LoopId>(stage(s).loops.size());
-    if (!d.take(Split{s, l, factors, false})) return {l};
+    const bool parts = factors.size() == 1 && chance(0.1);
+    if (!d.take(Split{s, l, factors, parts})) return {l};
     Loops out;
     for (size_t i = 0; i <= factors.size(); ++i) out.push_back({first + static_cast<LoopId>(i)});
     return out;
@@ -114,6 +115,9 @@ class GpuDrawer {
     for (const Loops& more : {between, threads, sums, inner}) append(order, more);
     d.take(Reorder{s, order});
     for (size_t i = 0; i < blocks.size() && i < 3; ++i) d.take(Bind{s, blocks[i], block_tags[i]});
+    for (const LoopRef l : between) {
+      if (chance(0.3)) d.take(Bind{s, l, Tag::kVThread});
+    }
     const bool turned = chance(0.1);
     for (size_t i = 0; i < threads.size(); ++i) {
       d.take(Bind{s, threads[i], (i == 0) != turned ? Tag::kThreadX : Tag::kThreadY});
@@ -146,6 +150,7 @@ class GpuDrawer {
     if (y_ > 1 || chance(0.5)) d.take(Bind{s, parts[1], Tag::kThreadY});
     d.take(Bind{s, parts[2], Tag::kThreadX});
     if (lanes) d.take(Vectorize{s, parts[3]});
+    if (chance(0.2)) d.take(StorageAlign{s, 0, 8, d.rng.between(0, 7)});
   }
 
   // ---- structures ------------------------------------------------------------------------------

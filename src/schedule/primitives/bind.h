@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binds a spatial loop to a dimension of the GPU grid. CPU targets refuse it.
+// Gives each block or thread of a GPU one iteration of a spatial loop. CPU targets refuse it.
 //   for i in 0..128  =>  thread i in 0..128 on thread_x        bind C i thread_x
 #pragma once
 
