@@ -189,6 +189,14 @@ int level(Arch arch, const std::string& processor) {
   return -1;
 }
 
+bool card_runs(const Gpu& g) {
+  try {
+    return card_target().gpu().processor == g.processor;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 Target host_target() {
@@ -205,7 +213,7 @@ Target host_target() {
 }
 
 bool runs_here(const Target& t) {
-  if (!t.is_cpu()) return false;
+  if (!t.is_cpu()) return card_runs(t.gpu());
   const int needed = level(t.arch, t.cpu().processor);
   if (t.arch != kHostArch || needed < 0 ||
       needed > level(kHostArch, row_named(host_row()).cpu().processor)) {

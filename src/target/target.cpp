@@ -23,6 +23,9 @@ Target named_target(const std::string& text, const std::string& name) {
   if (name == "host") {
     return host_target();
   }
+  if (name == "cuda") {
+    return card_target();
+  }
   std::vector<std::string> names = {"host"};
   for (const std::vector<Target>* rows : {&known_targets(), &gpu_targets()}) {
     for (const Target& t : *rows) {
@@ -32,6 +35,7 @@ Target named_target(const std::string& text, const std::string& name) {
       names.push_back(t.name);
     }
   }
+  names.emplace_back("cuda");
   refuse(text, name.empty() ? "no name given" : fmt::format("there is no target '{}'", name),
          fmt::format("known: {}", fmt::join(names, ", ")));
 }
@@ -112,6 +116,11 @@ Cpu& Target::cpu() {
 }
 
 const Gpu& Target::gpu() const {
+  TENON_CHECK(!is_cpu()) << name << " has no GPU part";
+  return std::get<Gpu>(part);
+}
+
+Gpu& Target::gpu() {
   TENON_CHECK(!is_cpu()) << name << " has no GPU part";
   return std::get<Gpu>(part);
 }

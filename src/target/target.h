@@ -70,10 +70,11 @@ struct Limits {
 };
 
 struct Target {
-  std::string name;  // row of targets.cpp or "host"
+  std::string name;  // row of targets.cpp or gpu_targets.cpp, "host" or "cuda"
   Arch arch = Arch::kX86_64;
-  std::string triple;   // "x86_64-unknown-linux-gnu"
-  std::string machine;  // the processor as it names itself, "AuthenticAMD 25/17/1"; rows have none
+  std::string triple;  // "x86_64-unknown-linux-gnu"
+  std::string
+      machine;  // the processor as it names itself, "AuthenticAMD 25/17/1", "NVIDIA H200"; rows have none
   std::string backend;  // the row of backend/backends.cpp that makes its code
   std::string device;   // the row of measure/run/devices.cpp that runs it
   std::variant<Cpu, Gpu> part;
@@ -84,6 +85,8 @@ struct Target {
   const Cpu& cpu() const;
   Cpu& cpu();
   const Gpu& gpu() const;
+  Gpu& gpu();
+  int64_t line_bytes() const { return is_cpu() ? cpu().line_bytes : gpu().line_bytes; }
   // Names what matters for measured times; the same machine gives the same text.
   std::string fingerprint() const;
 };
@@ -95,8 +98,11 @@ const std::vector<Target>& known_targets();
 // GPUs by name: "cuda sm_80", "cuda sm_86", "cuda sm_89", "cuda sm_90", "cuda simt".
 const std::vector<Target>& gpu_targets();
 Target host_target();
-// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" is
-// detected. Throws UserError.
+// "cuda": the first GPU that the driver shows, with the numbers that it gives. Throws UserError where there is no driver,
+// or no card that code can be made for.
+Target card_target();
+// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" and "cuda" are
+// detected, and GPUs have no keys. Throws UserError.
 Target parse_target(const std::string& text);
 // All of a target as text, for another process: a name alone would mean another machine's host. target_from_text
 // throws UserError where the text has an architecture or a part that this program does not know.

@@ -55,6 +55,30 @@ TEST(ParseTarget, ReadsEveryKey) {
   EXPECT_EQ(parse_target("aarch64 l3=0").cpu().l3_bytes, 0);
 }
 
+TEST(Targets, GpusAreNamedByTwoWords) {
+  const struct {
+    const char* name;
+    int multiprocessors;
+    int64_t shared_kib;
+  } rows[] = {{"cuda sm_80", 108, 163},
+              {"cuda sm_86", 84, 99},
+              {"cuda sm_89", 128, 99},
+              {"cuda sm_90", 132, 227},
+              {"cuda simt", 4, 99}};
+  EXPECT_EQ(gpu_targets().size(), std::size(rows));
+  for (const auto& row : rows) {
+    const Target t = parse_target(row.name);
+    EXPECT_EQ(t.name, row.name);
+    EXPECT_FALSE(t.is_cpu());
+    EXPECT_EQ(t.gpu().multiprocessors, row.multiprocessors) << row.name;
+    EXPECT_EQ(t.gpu().shared_bytes_per_block, row.shared_kib << 10) << row.name;
+    EXPECT_EQ(t.backend, "nvptx") << row.name;
+    EXPECT_EQ(t.device, "cuda") << row.name;
+    EXPECT_EQ(t.line_bytes(), 128) << row.name;
+  }
+  EXPECT_EQ(parse_target("  cuda   sm_90 ").name, "cuda sm_90");
+}
+
 TEST(ParseTarget, RefusalsNameTheTextAndTheReason) {
   const struct {
     const char* text;
@@ -78,6 +102,10 @@ TEST(ParseTarget, RefusalsNameTheTextAndTheReason) {
       {"x86-64-v3 vector_bytes=24", "vector_bytes=24 is not a power of two"},
       {"x86-64-v3 vector_bytes=8", "vector_bytes=8 is not a number in 16..32"},
       {"x86-64 =4", "unknown key ''"},
+      {"x86-64 sm_90", "'sm_90' is not key=value"},
+      {"cuda sm_70", "target 'cuda sm_70': there is no target 'cuda sm_70' (known: host, "},
+      {"cuda sm_90 cores=4", "target 'cuda sm_90 cores=4': a GPU has no settings, so no 'cores=4'"},
+      {"cuda sm_90 l2=4M", "a GPU has no settings, so no 'l2=4M'"},
   };
   for (const auto& row : rows) {
     const std::string error = error_of(row.text);
@@ -99,6 +127,9 @@ TEST(Fingerprint, ChangesWithEverythingThatChangesTimes) {
   };
   EXPECT_EQ(texts.size(), 9U);
   EXPECT_EQ(parse_target("x86-64-v4").fingerprint(), parse_target("x86-64-v4").fingerprint());
+  std::set<std::string> gpus;
+  for (const Target& t : gpu_targets()) gpus.insert(t.fingerprint());
+  EXPECT_EQ(gpus.size(), gpu_targets().size());
 }
 
 // Records, lock files and caches of other runs are found by these texts.
@@ -109,6 +140,9 @@ TEST(Fingerprint, OfRowsStaysAsItIs) {
   EXPECT_EQ(parse_target("aarch64-dotprod").fingerprint(),
             "aarch64-unknown-linux-gnu;generic;+dotprod;;vector=16x32;cores=1;l1d=32768;l2=524288;"
             "l3=0;line=64");
+  EXPECT_EQ(parse_target("cuda sm_90").fingerprint(),
+            "nvptx64-nvidia-cuda;sm_90;;multiprocessors=132;threads=1024x2048;registers=255x65536;"
+            "shared=232448x233472;l2=52428800");
 }
 
 Target some_gpu() {
@@ -133,6 +167,7 @@ TEST(Parts, AskingForTheOtherIsABug) {
 
 TEST(Text, OfAnyTargetIsReadBack) {
   std::vector<Target> all = known_targets();
+  all.insert(all.end(), gpu_targets().begin(), gpu_targets().end());
   all.push_back(host_target());
   all.push_back(some_gpu());
   all.front().cpu().flops_per_byte = 1.0 / 3;
