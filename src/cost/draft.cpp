@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "cost/gpu_draft.h"
 #include "cost/nest.h"
 
 namespace tenon::cost {
@@ -281,8 +282,8 @@ class NestTime {
 
 }  // namespace
 
-std::optional<double> draft_seconds(const schedule::State& s, const schedule::Bounds& b) {
-  if (!s.target().is_cpu()) return std::nullopt;
+double draft_seconds(const schedule::State& s, const schedule::Bounds& b) {
+  if (!s.target().is_cpu()) return gpu_draft_seconds(s, b);
   double total = 0;
   NestTime time(s.target().cpu());
   for_each_nest(s, b, [&](const DraftNest& n) { total += time.seconds(n); });

@@ -11,13 +11,11 @@
 // divide all but the bandwidth of memory.
 #pragma once
 
-#include <optional>
-
 #include "schedule/bounds.h"
 
 namespace tenon::cost {
 
-// `b` is infer_bounds(s). Nothing: the draft cannot judge programs of this target.
-std::optional<double> draft_seconds(const schedule::State& s, const schedule::Bounds& b);
+// `b` is infer_bounds(s). Programs of GPUs have a draft of their own (gpu_draft.h).
+double draft_seconds(const schedule::State& s, const schedule::Bounds& b);
 
 }  // namespace tenon::cost

@@ -207,7 +207,7 @@ std::array<std::string, kFeatures> make_names() {
 Row extract(const schedule::State& s, const schedule::Bounds& b) {
   Row out;
   out.width = kFeatures;
-  TrafficMeter meter(static_cast<double>(s.target().cpu().line_bytes));
+  TrafficMeter meter(static_cast<double>(s.target().line_bytes()));
   std::vector<size_t> order;
   for_each_statement(s, b, [&](Statement& st) {
     out.values.resize(out.values.size() + kFeatures, 0.0F);

@@ -58,9 +58,9 @@ class Walker {
       const size_t i = static_cast<size_t>(l);
       const schedule::Loop& loop = st.loop(l);
       if (sb.extents[i] > 1) {
-        out_.loops.push_back({static_cast<double>(sb.extents[i]),
-                              marks.empty() ? loop.mark : marks[i],
-                              loop.kind == schedule::LoopKind::kReduce, sb.vars[i].node()});
+        out_.loops.push_back(
+            {static_cast<double>(sb.extents[i]), marks.empty() ? loop.mark : marks[i],
+             loop.kind == schedule::LoopKind::kReduce, loop.tag, sb.vars[i].node()});
       }
       for (const Stage* a : attached_) {
         if (a->at_stage == st.id && a->at_loop == l) walk(*a);
@@ -104,9 +104,10 @@ class Walker {
   // The product of a sum of products is added by the same instruction.
   bool fused() const {
     const auto* b = out_.stage->op->body.as<ir::Binary>();
-    return b != nullptr && b->op == ir::BinaryOp::kMul && s_.target().cpu().has_fma &&
+    return b != nullptr && b->op == ir::BinaryOp::kMul && has_fma() &&
            *out_.stage->op->combiner == ir::BinaryOp::kAdd;
   }
+  bool has_fma() const { return !s_.target().is_cpu() || s_.target().cpu().has_fma; }
 
   void scan(const ir::Expr& e) {
     if (const auto* load = e.as<ir::Load>()) return add_read(*load);
@@ -154,8 +155,9 @@ class Walker {
     const bool own = of != nullptr && !of->is_input() && !of->output;
     const bool in_registers = own && of->scope == ir::Scope::kRegister;
     out_.accesses.push_back({b.get(), static_cast<double>(b.dtype().bytes()), written, in_registers,
-                             own, own ? allocated_[static_cast<size_t>(owner)] : 0,
-                             out_.dims.size(), out_.dims.size() + b.rank()});
+                             own, own ? of->scope : ir::Scope::kGlobal,
+                             own ? allocated_[static_cast<size_t>(owner)] : 0, out_.dims.size(),
+                             out_.dims.size() + b.rank()});
     double stride = 1;
     out_.dims.resize(out_.dims.size() + b.rank());
     for (size_t d = b.rank(); d-- > 0;) {

@@ -16,6 +16,7 @@ struct DraftLoop {
   double extent = 1;
   schedule::Mark mark = schedule::Mark::kNone;
   bool reduces = false;
+  ir::ThreadTag tag = ir::ThreadTag::kNone;
   const ir::VarNode* var = nullptr;
 };
 
@@ -31,6 +32,7 @@ struct DraftAccess {
   bool written;
   bool in_registers;
   bool own;           // no input and no output
+  ir::Scope scope;    // where the buffer lies
   size_t from;        // loops outside of this one do not move it
   size_t first, end;  // of DraftNest::dims
 };

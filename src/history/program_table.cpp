@@ -98,8 +98,9 @@ Table read_table(std::string_view text) {
 }
 
 std::string table_name(const target::Target& t) {
+  if (!t.is_cpu()) return fmt::format("{}-{}", t.device, t.gpu().processor);
   const std::string arch = t.triple.substr(0, t.triple.find('-'));
-  return t.is_cpu() ? fmt::format("{}-{}", arch, 8 * t.cpu().vector_bytes) : arch;
+  return fmt::format("{}-{}", arch, 8 * t.cpu().vector_bytes);
 }
 
 }  // namespace tenon::history

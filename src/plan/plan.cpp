@@ -82,6 +82,7 @@ NetworkPlan without_rules(const NetworkPlan& plan) {
 }
 
 std::string target_name(const target::Target& t) {
+  if (!t.is_cpu()) return t.device + " " + t.gpu().processor;
   if (t.name != "host") return t.name;
   return t.arch == target::Arch::kX86_64 ? t.cpu().processor : "aarch64";
 }

@@ -18,11 +18,11 @@ double seconds(const std::string& te, const std::string& trace,
   const schedule::State s = schedule::scheduled(te, trace, target);
   const auto b = schedule::infer_bounds(s);
   EXPECT_TRUE(b) << trace;
-  const auto drafted = draft_seconds(s, *b);
+  const double drafted = draft_seconds(s, *b);
   // Strategies have bounds that know less.
   const auto quick = schedule::infer_bounds(s, -1, schedule::BoundsFor::kSearch);
   EXPECT_EQ(drafted, draft_seconds(s, *quick)) << trace;
-  return drafted.value_or(0);
+  return drafted;
 }
 
 std::string product(int rows, int columns, int depth) {

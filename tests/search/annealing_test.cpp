@@ -172,7 +172,7 @@ TEST(Drafts, RankMuchAsThePretendDeviceDoes) {
       const auto m = measure::measure(*device, t, {{p.trace}}, 0);
       if (m.empty() || m[0].outcome != task::Outcome::kOk) continue;
       ASSERT_NE(p.bounds, nullptr);
-      both.emplace_back(*cost::draft_seconds(p.state, *p.bounds), m[0].median_s);
+      both.emplace_back(cost::draft_seconds(p.state, *p.bounds), m[0].median_s);
     }
     double pairs = 0, agree = 0;
     for (size_t i = 0; i < both.size(); ++i) {

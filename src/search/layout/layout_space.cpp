@@ -401,6 +401,7 @@ class LayoutSpaceMaker {
 
 std::optional<LayoutSpace> make_layout_space(const te::ComputeDag& dag, const target::Target& t,
                                              const std::map<std::string, Layout>& fixed) {
+  if (!t.is_cpu()) return std::nullopt;
   return LayoutSpaceMaker(dag, t, fixed).run();
 }
 

@@ -72,6 +72,7 @@ std::optional<Sketch> start_sketch(const task::Task& t, int64_t algorithm) {
 
 std::vector<Sketch> make_sketches(const task::Task& t, std::span<const SketchRule> user,
                                   int64_t algorithm) {
+  if (!t.target->is_cpu()) return {};  // the rules of the table deal out cores and vectors
   auto first = start_sketch(t, algorithm);
   if (!first) return {};
   std::vector<SketchRule> rules(user.begin(), user.end());

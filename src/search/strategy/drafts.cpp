@@ -8,7 +8,8 @@ namespace tenon::search {
 namespace {
 
 std::optional<double> judged(const space::Program& p) {
-  return p.bounds == nullptr ? std::nullopt : cost::draft_seconds(p.state, *p.bounds);
+  if (p.bounds == nullptr) return std::nullopt;
+  return cost::draft_seconds(p.state, *p.bounds);
 }
 
 }  // namespace
