@@ -69,6 +69,14 @@ CorePlan plan_cores(const std::vector<int>& cpus, int threads, int builders, boo
   return p;
 }
 
+CorePlan plan_card(const std::vector<int>& cpus, int builders) {
+  CorePlan p;
+  p.runners.emplace_back();
+  p.builders = builders > 0 ? builders : std::max(1, static_cast<int>(cpus.size()));
+  p.overlaps = true;
+  return p;
+}
+
 std::vector<int> usable_cores() {
   const runtime::CpuList list = runtime::usable_cpus();
   const int granted = runtime::default_threads();

@@ -5,6 +5,7 @@
 //   2 cores, 1 thread     =>  runner {1} with a builder for when nothing is to be run, a builder on {0}
 //   16 cores, 1 thread    =>  runners {12} {13} {14} {15} likewise, 12 builders on the others
 //   16 cores, 16 threads  =>  one runner, and 16 builders that take turns with it
+//   16 cores, a GPU       =>  one runner, and 16 builders beside it
 #pragma once
 
 #include <span>
@@ -29,6 +30,8 @@ struct CorePlan {
 // `cpus` has one of each core; `threads` are those of a program; `builders` at most 0: one per core. With `overlap`
 // builders work everywhere and at any time.
 CorePlan plan_cores(const std::vector<int>& cpus, int threads, int builders, bool overlap);
+// Where a GPU keeps the time: one runner, for there is one card, and builders on every core at any time.
+CorePlan plan_card(const std::vector<int>& cpus, int builders);
 
 // One CPU of each core that this thread may use, as many as the control group grants; empty: not known.
 std::vector<int> usable_cores();

@@ -50,16 +50,28 @@ class Bests {
   std::map<std::string, double> seconds_;
 };
 
-std::string named(const target::Target& t, const std::string& host) {
-  return t.fingerprint() == host ? host : t.fingerprint() + " on " + host;
+// The card at hand; empty: there is none.
+std::string card_here() {
+  try {
+    return target::card_target().fingerprint();
+  } catch (const UserError&) {
+    return "";
+  }
+}
+
+std::string named(const target::Target& t, const std::string& here) {
+  return here.empty() || t.fingerprint() == here ? t.fingerprint()
+                                                 : t.fingerprint() + " on " + here;
 }
 
 class Device : public Measurer {
  public:
   explicit Device(const DeviceOptions& options)
       : options_(options),
-        plan_(plan_cores(usable_cores(), options.protocol.threads, options.builders,
-                         options.overlap)),
+        card_(options.on_card ? card_here() : ""),
+        plan_(options.on_card ? plan_card(usable_cores(), options.builders)
+                              : plan_cores(usable_cores(), options.protocol.threads,
+                                           options.builders, options.overlap)),
         references_([this](const task::Task& t, const std::vector<ir::Array>& inputs) {
           return run_definition(t, inputs);
         }),
@@ -69,7 +81,9 @@ class Device : public Measurer {
             [this](const JobQueue::Entry& e) { return known_of(e); },
             [this](RunProcess& p, const JobQueue::Entry& e) { return timed(p, e); }) {}
 
-  std::string target(const target::Target& t) const override { return named(t, here_); }
+  std::string target(const target::Target& t) const override {
+    return named(t, t.is_cpu() ? host_->fingerprint() : card_);
+  }
   std::string protocol() const override { return to_string(options_.protocol); }
   JobId submit(Job job) override { return queue_.add(std::move(job)); }
   std::vector<Done> poll(double wait_s) override { return queue_.poll(wait_s); }
@@ -182,14 +196,16 @@ class Device : public Measurer {
   }
 
   std::vector<ir::Array> run_definition(const task::Task& t, const std::vector<ir::Array>& inputs) {
-    const task::Task plain = task::make_task(t.dag, {}, t.target);
+    // No program of a GPU is as plain as the definition on this machine's own cores.
+    const task::Task plain = task::make_task(t.dag, {}, t.target->is_cpu() ? t.target : host_);
     const schedule::Trace trace = on_all_cores(plain);
     const Built b = build_all(plain, std::span(&trace, 1), kDefinitionBuildS)[0];
     std::vector<ir::Array> outputs;
     Ran r = {b.outcome, b.error, {}};
     if (b.outcome == Outcome::kOk) {
       on_runner([&](RunProcess& p) {
-        r = p.run_once(schedule::State(t.dag, t.target), b.job, inputs, kDefinitionRunS, outputs);
+        r = p.run_once(schedule::State(t.dag, plain.target), b.job, inputs, kDefinitionRunS,
+                       outputs);
       });
     }
     if (r.outcome != Outcome::kOk) {
@@ -276,7 +292,9 @@ class Device : public Measurer {
 
   const DeviceOptions options_;
   // Asked once: it takes a while, and threads that stay on few cores see a smaller machine.
-  const std::string here_ = target::host_target().fingerprint();
+  const std::shared_ptr<const target::Target> host_ =
+      std::make_shared<const target::Target>(target::host_target());
+  const std::string card_;
   const CorePlan plan_;
   PrivateFolder folder_ = PrivateFolder::temporary("build");
   References references_;
@@ -289,7 +307,7 @@ class Device : public Measurer {
 }  // namespace
 
 std::string measured_target(const target::Target& t) {
-  return named(t, target::host_target().fingerprint());
+  return named(t, t.is_cpu() ? target::host_target().fingerprint() : card_here());
 }
 
 std::unique_ptr<Measurer> device_measurer(const DeviceOptions& options) {

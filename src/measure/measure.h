@@ -84,7 +84,8 @@ std::vector<task::Measurement> measure(Measurer& m, const task::Task& t,
 bool collect(Measurer& m, size_t jobs, const std::function<bool()>& stop,
              const std::function<void(Done)>& take);
 
-// How measurements on this machine name a target: its fingerprint, and the machine's where that is another.
+// How measurements on this machine name a target: its fingerprint, and that of the machine, or of the card at hand, where
+// that is another.
 std::string measured_target(const target::Target& t);
 
 struct DeviceOptions {
@@ -95,6 +96,7 @@ struct DeviceOptions {
   double run_limit_s = 10;  // the most, likewise; less once a best is known
   int builders = 0;         // processes; 0: one per core
   bool overlap = false;     // builds on every core while times are taken there
+  bool on_card = false;     // programs run on a GPU, whatever the cores do
   double min_run_s = 0.02;  // measured time per candidate
 };
 std::unique_ptr<Measurer> device_measurer(const DeviceOptions& options);

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "lower/lower.h"
+#include "runtime/cpus.h"
 #include "support/check.h"
 
 namespace tenon::measure {
@@ -17,6 +18,8 @@ namespace {
 using task::Outcome;
 
 constexpr int kRunsPerLife = 50;
+constexpr int kRunsPerLifeOnCard = 5000;  // a GPU's driver takes longer to open than 50 runs
+constexpr double kOpeningS = 10;          // that it may take
 constexpr double kCopiedBytesPerS =
     100e6;  // filling, flushing, comparing: allowed on top of running
 constexpr double kLeastRunS = 1;
@@ -49,18 +52,28 @@ double around_s(const RunJob& program) {
 }  // namespace
 
 RunProcess::RunProcess(const DeviceOptions& options)
-    : options_(options), worker_(options.run_tool, {}, kRunsPerLife) {}
+    : options_(options),
+      worker_(options.run_tool, {}, options.on_card ? kRunsPerLifeOnCard : kRunsPerLife) {}
+
+double RunProcess::opening_s() const { return options_.on_card && worker_.fresh() ? kOpeningS : 0; }
+
+// What runs beside a card is a definition to compare with.
+int RunProcess::threads_of(const RunJob& program) const {
+  const bool beside = options_.on_card && program.device == "cpu";
+  return beside ? runtime::default_threads() : options_.protocol.threads;
+}
 
 // A candidate may take as long as it is worth knowing, and what the bytes around it cost.
 double RunProcess::run_limit_s(const RunJob& program, double best_s) const {
-  if (best_s <= 0) return options_.run_limit_s + around_s(program);
+  const double around = around_s(program) + opening_s();
+  if (best_s <= 0) return options_.run_limit_s + around;
   const double worth = std::max(kLeastRunS, kTimesBest * (best_s + options_.min_run_s));
-  return std::min(options_.run_limit_s, worth) + around_s(program);
+  return std::min(options_.run_limit_s, worth) + around;
 }
 
 Ran RunProcess::time_once(const RunJob& program, double best_s, double min_run_s) {
   RunJob job = program;
-  job.threads = options_.protocol.threads;
+  job.threads = threads_of(program);
   job.cold = options_.protocol.cold;
   job.min_run_s = min_run_s;
   job.limit_s = run_limit_s(job, best_s);
@@ -101,8 +114,8 @@ Ran RunProcess::run_once(const schedule::State& s, RunJob program,
     std::memcpy(memory->at(at[i]), packed[i].data(), static_cast<size_t>(packed[i].bytes()));
   }
   program.check = true;
-  program.threads = options_.protocol.threads;
-  program.limit_s = limit_s + around_s(program);
+  program.threads = threads_of(program);
+  program.limit_s = limit_s + around_s(program) + opening_s();
   const Ran r =
       read_run(worker_.call(encode(program), program.limit_s, program.threads), program.limit_s);
   if (r.outcome != Outcome::kOk) {

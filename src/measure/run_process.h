@@ -24,6 +24,8 @@ class RunProcess {
 
  private:
   double run_limit_s(const RunJob& program, double best_s) const;
+  double opening_s() const;
+  int threads_of(const RunJob& program) const;
   Ran time_once(const RunJob& program, double best_s, double min_run_s);
 
   const DeviceOptions& options_;

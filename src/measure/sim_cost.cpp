@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ir/visit.h"
+#include "measure/sim_gpu_cost.h"
 #include "te/access.h"
 
 namespace tenon::measure {
@@ -313,6 +314,7 @@ class StageCost {
 }  // namespace
 
 double pretend_seconds(const schedule::State& s, const schedule::Bounds& bounds, int threads) {
+  if (!s.target().is_cpu()) return pretend_gpu_seconds(s, bounds);
   double total = 0;
   for (const StageId id : s.order()) {
     const Stage& st = s.stage(id);

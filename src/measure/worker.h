@@ -36,6 +36,7 @@ class Worker {
   // as long by the clock: on a busy machine a good candidate is not slow because others run. A process that others
   // killed is asked again, in a new life, a few times. Throws UserError if the tool cannot be started.
   Answer call(const Message& request, double limit_s, int threads = 1);
+  bool fresh() const { return pid_ < 0 || done_ >= calls_; }  // the next call begins a life
   // Kills the process, if there is one, and waits for its end.
   void stop();
   // From another thread: kills the process, and a call that waits for it comes back; none is started again.

@@ -160,5 +160,17 @@ TEST(JobQueue, EachJobComesBackOnce) {
   EXPECT_TRUE(q.poll(10).empty()) << "nothing is in flight, so it does not wait";
 }
 
+TEST(Cores, ACardHasOneRunnerAndBuildersOnEveryCore) {
+  const CorePlan p = plan_card({0, 1, 2, 3}, 0);
+  ASSERT_EQ(p.runners.size(), 1U);
+  EXPECT_TRUE(p.runners[0].cpus.empty());
+  EXPECT_EQ(p.runners[0].builders, 0);
+  EXPECT_EQ(p.builders, 4);
+  EXPECT_TRUE(p.overlaps);
+  EXPECT_TRUE(p.spare.empty());
+  EXPECT_EQ(plan_card({0, 1, 2, 3}, 2).builders, 2);
+  EXPECT_EQ(plan_card({}, 0).builders, 1);
+}
+
 }  // namespace
 }  // namespace tenon::measure

@@ -67,16 +67,20 @@ int number_before(std::string_view line, std::string_view words) {
 
 }  // namespace
 
+std::optional<fs::path> find_cuda_tool(const std::string& name) {
+  for (const fs::path& folder : places()) {
+    if (is_program(folder / name)) return folder / name;
+  }
+  return std::nullopt;
+}
+
 std::optional<fs::path> find_ptxas() {
   if (const char* named = std::getenv("TENON_PTXAS")) {
     if (std::string_view(named) == "none") return std::nullopt;
     if (!is_program(named)) throw UserError(std::string("TENON_PTXAS: no program ") + named);
     return named;
   }
-  for (const fs::path& folder : places()) {
-    if (is_program(folder / "ptxas")) return folder / "ptxas";
-  }
-  return std::nullopt;
+  return find_cuda_tool("ptxas");
 }
 
 std::vector<PtxasReport> parse_report(std::string_view text) {

@@ -25,7 +25,10 @@ struct Assembled {
   std::vector<PtxasReport> kernels;
 };
 
-// What TENON_PTXAS names, else ptxas of PATH, of CUDA_HOME/bin or of /usr/local/cuda/bin. Throws UserError when
+// In the folders of PATH, in CUDA_HOME/bin, or in /usr/local/cuda/bin.
+std::optional<std::filesystem::path> find_cuda_tool(const std::string& name);
+
+// What TENON_PTXAS names, else the ptxas that find_cuda_tool finds. Throws UserError when
 // TENON_PTXAS names no program; "none" there means that there is none.
 std::optional<std::filesystem::path> find_ptxas();
 

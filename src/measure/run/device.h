@@ -28,6 +28,8 @@ class Buffer {
   virtual int64_t bytes() const = 0;
   // `count` bytes from byte `at` on, from and to the memory of this process.
   virtual void put(const void* from, int64_t count, int64_t at) = 0;
+  // Repeats the pattern over the whole buffer.
+  virtual void fill(const std::vector<char>& pattern);
   virtual void get(void* to, int64_t count, int64_t at) const = 0;
   virtual bool intact() const = 0;  // no zone was written to
 };
@@ -71,8 +73,8 @@ class Device {  // lives as long as the process, one job at a time
 };
 
 struct DeviceRow {
-  const char* name;  // as target::Target::device has it
-  std::unique_ptr<Device> (*open)();
+  const char* name;                   // as target::Target::device has it
+  std::unique_ptr<Device> (*open)();  // throws Unable where the machine has none
 };
 std::span<const DeviceRow> devices();
 

@@ -16,13 +16,6 @@ using measure::RunJob;
 
 constexpr int64_t kChunk = 1 << 16;  // bytes that are moved at a time
 
-// Repeats the pattern over the whole buffer.
-void fill(Buffer& b, const std::vector<char>& pattern) {
-  const auto step = static_cast<int64_t>(pattern.size());
-  for (int64_t at = 0; at < b.bytes(); at += step)
-    b.put(pattern.data(), std::min(step, b.bytes() - at), at);
-}
-
 std::vector<char> poison(const RunJob& job) {
   return std::vector<char>(kChunk, static_cast<char>(job.poison));
 }
@@ -32,13 +25,13 @@ Arguments make_arguments(const RunJob& job, Device& device) {
   const Place place = job.check ? Place::kBack : Place::kFront;
   Arguments a;
   a.workspace = device.allocate(job.workspace_bytes, place);
-  fill(*a.workspace, poison(job));
+  a.workspace->fill(poison(job));
   for (const Param& p : job.params) {
     a.params.push_back(device.allocate(p.bytes, place));
     if (p.role == 'o') {
-      fill(*a.params.back(), poison(job));
+      a.params.back()->fill(poison(job));
     } else if (!job.check) {
-      fill(*a.params.back(), quick_values(p.dtype, std::min(p.bytes, kChunk)));
+      a.params.back()->fill(quick_values(p.dtype, std::min(p.bytes, kChunk)));
     }
   }
   return a;
@@ -93,6 +86,12 @@ Message check_kernel(const RunJob& job, Device& device, Kernel& kernel, char* sh
 }
 
 }  // namespace
+
+void Buffer::fill(const std::vector<char>& pattern) {
+  const auto step = static_cast<int64_t>(pattern.size());
+  for (int64_t at = 0; at < bytes(); at += step)
+    put(pattern.data(), std::min(step, bytes() - at), at);
+}
 
 Message run_job(const RunJob& job, Device& device, char* shared) {
   try {

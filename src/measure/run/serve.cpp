@@ -60,15 +60,18 @@ class Devices {
 Message answer(const Message& request, Devices& devices) {
   RunJob job;
   if (!decode(request, job)) return {"failed", "not a request"};
-  Device* device = devices.find(job.device);
+  // Should the one that watches be gone as well, this process does not spin for ever.
+  alarm(static_cast<unsigned>(std::ceil(measure::kPatience * job.limit_s)) + 5);
+  Device* device = nullptr;
+  try {
+    device = devices.find(job.device);
+  } catch (const Unable& e) {
+    return {"unable", e.what()};
+  }
   if (device == nullptr) return {"unable", "there is no device '" + job.device + "'"};
   const Shared shared(job);
   if (job.check && shared.data() == nullptr) return {"unable", "no shared memory"};
-  // Should the one that watches be gone as well, this process does not spin for ever.
-  alarm(static_cast<unsigned>(std::ceil(measure::kPatience * job.limit_s)) + 5);
-  Message m = run_job(job, *device, shared.data());
-  alarm(0);
-  return m;
+  return run_job(job, *device, shared.data());
 }
 
 }  // namespace
@@ -83,7 +86,9 @@ int serve_runs(int argc, std::span<const DeviceRow> rows) {
   setrlimit(RLIMIT_CORE, &none);
   Devices devices(rows);
   for (Message request; measure::receive(measure::kChannel, request) == Got::kMessage;) {
-    if (measure::send(measure::kChannel, answer(request, devices)) != Got::kMessage) break;
+    const Message m = answer(request, devices);
+    alarm(0);
+    if (measure::send(measure::kChannel, m) != Got::kMessage) break;
   }
   return 0;
 }

@@ -22,6 +22,8 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+}  // namespace
+
 bool well_known(std::vector<double> seconds) {
   const size_t n = seconds.size();
   if (n < kKnownFrom || n % 4 != 0) return false;
@@ -29,8 +31,6 @@ bool well_known(std::vector<double> seconds) {
   const double spread = (seconds[n - 1 - n / 4] - seconds[n / 4]) / 2;
   return spread / std::sqrt(static_cast<double>(n)) < kKnown * seconds[n / 2];
 }
-
-}  // namespace
 
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
                            const TimingRules& rules) {

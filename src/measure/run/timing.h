@@ -14,4 +14,7 @@ namespace tenon::run {
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
                            const TimingRules& rules);
 
+// There are enough repetitions, and they agree.
+bool well_known(std::vector<double> seconds);
+
 }  // namespace tenon::run
