@@ -35,6 +35,29 @@ constexpr const char* kArm = R"(kernel:
 	ret
 )";
 
+constexpr const char* kPtx = R"(.visible .entry kernel_0(
+	.param .u64 .ptr .align 1 kernel_0_param_0
+)
+{
+	.reg .f32 	%f<9>;
+	ld.param.u64 	%rd1, [kernel_0_param_0];
+$L__BB0_1:                              // =>This Inner Loop Header: Depth=1
+	ld.shared.f32 	%f1, [%rd1];
+	fma.rn.f32 	%f2, %f1, %f1, %f2;
+	fma.rn.f32 	%f3, %f1, %f1, %f3;
+	@%p1 bra 	$L__BB0_1;
+	ret;
+}
+)";
+
+TEST(Assembly, CountsPtx) {
+  const CodeSummary s = summarize_assembly(kPtx);
+  EXPECT_EQ(s.all.instructions, 6);
+  EXPECT_EQ(s.all.multiply_adds, 2);
+  EXPECT_EQ(s.hottest.instructions, 4);
+  EXPECT_EQ(s.hottest.multiply_adds, 2);
+}
+
 TEST(Assembly, CountsX86) {
   const CodeSummary s = summarize_assembly(kX86);
   EXPECT_EQ(s.all.instructions, 9);

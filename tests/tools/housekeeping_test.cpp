@@ -136,8 +136,9 @@ TEST(Doctor, SaysWhatDisturbs) {
     names.insert(fact["name"].get<std::string>());
     EXPECT_NE(fact["value"], "") << fact["name"];
   }
-  for (const char* name : {"governor", "turbo", "smt", "load", "cpuset", "clocks", "caches",
-                           "vectors", "memory", "kernel", "LLVM", "tenon"}) {
+  for (const char* name :
+       {"governor", "turbo", "smt", "load", "cpuset", "clocks", "caches", "vectors", "memory",
+        "kernel", "LLVM", "tenon", "card", "CUDA driver", "ptxas"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }

@@ -19,17 +19,19 @@ bool is_label(const std::string& line) {
 // What follows a jump is another block, with or without a label.
 bool is_branch(const std::string& line) {
   return line[1] == 'j' || line.compare(1, 2, "b\t") == 0 || line.compare(1, 2, "b.") == 0 ||
-         line.compare(1, 2, "cb") == 0 || line.compare(1, 2, "tb") == 0;
+         line.compare(1, 2, "cb") == 0 || line.compare(1, 2, "tb") == 0 ||
+         line.compare(1, 3, "bra") == 0 || line[1] == '@';
 }
 
-// "\tvfmadd231ps ..." is one; "\t.p2align 4" and "\t# comment" are none.
+// "\tvfmadd231ps ..." is one, and so is PTX's "\t@%p1 bra ..."; "\t.p2align 4" and "\t# comment" are none.
 bool is_instruction(const std::string& line) {
-  return line.size() > 1 && line[0] == '\t' && line[1] >= 'a' && line[1] <= 'z';
+  return line.size() > 1 && line[0] == '\t' &&
+         ((line[1] >= 'a' && line[1] <= 'z') || line[1] == '@');
 }
 
 bool is_multiply_add(const std::string& line) {
   for (const char* name : {"vfmadd", "vfnmadd", "vfmsub", "vfnmsub", "fmla", "fmls", "fmadd",
-                           "fmsub", "vpdp", "sdot", "udot"}) {
+                           "fmsub", "vpdp", "sdot", "udot", "fma."}) {
     if (line.compare(1, std::strlen(name), name) == 0) {
       return true;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts what matters in the assembly text that LLVM printed for x86-64 or AArch64.
+// Counts what matters in the assembly text that LLVM printed for x86-64 or AArch64, or as PTX (which has no spills yet).
 #pragma once
 
 #include <cstdint>

@@ -52,6 +52,10 @@ void check_result(const Program& program, const LoadedKernel& kernel,
 }
 
 Measured measure_program(const Program& program, const TeBenchOptions& options) {
+  if (!program.state.target().is_cpu()) {
+    throw UserError("a tensor expression is timed here on a CPU only",
+                    "tenon tune times those of a GPU");
+  }
   Measured m;
   m.threads = options.threads > 0 ? options.threads : program.state.target().cpu().cores;
   m.flops = te::flops(program.state.dag());

@@ -112,7 +112,7 @@ const char* word_of(const measure::Verdict& v) {
   return v.right() ? "right" : v.wrong() ? "wrong" : "open";
 }
 
-// Measurers are made once for each protocol.
+// Measurers are made once for each protocol, for GPUs and for cores.
 class Verifier {
  public:
   Verifier(db::Database& db, const DbVerbOptions& options) : db_(db), options_(options) {}
@@ -125,7 +125,7 @@ class Verifier {
       const task::Served program = task::serve_json(t, m->trace);
       if (!program) continue;  // told before
       Checked c{key, t.label, m->trace, m->median_s, {}};
-      c.verdict = measurer(key.protocol).verify(t, program->trace);
+      c.verdict = measurer(key.protocol, !t.target->is_cpu()).verify(t, program->trace);
       out.push_back(c);
       if (!c.verdict.wrong()) return;
       db_.record({wrong_record(*m, c.verdict.why)});
@@ -133,11 +133,12 @@ class Verifier {
   }
 
  private:
-  measure::Measurer& measurer(const std::string& protocol) {
-    auto& m = measurers_[protocol];
+  measure::Measurer& measurer(const std::string& protocol, bool on_card) {
+    auto& m = measurers_[{protocol, on_card}];
     if (m == nullptr) {
       measure::DeviceOptions o;
       o.protocol = task::parse_protocol(protocol);
+      o.on_card = on_card;
       o.build_tool = find_helper_tool("tenon-build", options_.build_tool);
       o.run_tool = find_helper_tool("tenon-run", options_.run_tool);
       m = measure::device_measurer(o);
@@ -163,7 +164,7 @@ class Verifier {
 
   db::Database& db_;
   const DbVerbOptions& options_;
-  std::map<std::string, std::unique_ptr<measure::Measurer>> measurers_;
+  std::map<std::pair<std::string, bool>, std::unique_ptr<measure::Measurer>> measurers_;
 };
 
 struct Verified {

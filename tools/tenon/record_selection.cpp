@@ -112,6 +112,9 @@ Selection select(const db::Database& db, const SelectionOptions& o) {
 std::shared_ptr<const target::Target> target_here(const std::string& measured) {
   std::vector<target::Target> all = target::known_targets();
   all.insert(all.begin(), target::host_target());
+  for (const target::Target& t : target::gpu_targets()) {
+    if (target::runs_here(t)) all.insert(all.end(), {target::card_target(), t});
+  }
   for (const target::Target& t : all) {
     if (measure::measured_target(t) == measured) return std::make_shared<const target::Target>(t);
   }

@@ -78,7 +78,9 @@ int64_t registers_of(const State& s, const Stage& stage, const StageSummary& sum
     lanes = loop.how == "vectorised" ? loop.extent : lanes;
   }
   const int64_t bytes = lanes * stage.buffer.dtype().bytes();
-  const int64_t per_vector = std::max<int64_t>(1, bytes / s.target().cpu().vector_bytes);
+  constexpr int64_t kRegisterOfThread = 4;  // bytes
+  const int64_t width = s.target().is_cpu() ? s.target().cpu().vector_bytes : kRegisterOfThread;
+  const int64_t per_vector = std::max<int64_t>(1, bytes / width);
   return computed_elements(bounds) / lanes * per_vector;
 }
 

@@ -283,7 +283,9 @@ std::vector<tune::Model> import_models(const TuneOptions& o, const Console& cons
 
 task::Protocol protocol_of(const TuneOptions& o) {
   task::Protocol p;
-  p.threads = o.threads > 0 ? o.threads : runtime::default_threads();
+  // The cores of the machine around it are nothing to a GPU.
+  const bool gpu = !target_of(o.model).is_cpu();
+  p.threads = gpu ? 1 : o.threads > 0 ? o.threads : runtime::default_threads();
   p.cold = !o.warm;
   return p;
 }
@@ -298,6 +300,7 @@ measure::DeviceOptions device_options(const TuneOptions& o) {
   d.run_limit_s = parse_duration(o.run_limit, "--run-limit");
   d.builders = o.model.compile_threads;
   d.overlap = o.overlap;
+  d.on_card = !target_of(o.model).is_cpu();
   return d;
 }
 

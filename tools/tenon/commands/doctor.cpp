@@ -6,6 +6,7 @@
 
 #include "target/target.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/gpu_state.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/machine_state.h"
 
@@ -65,8 +66,8 @@ Run add_doctor(CLI::App& command, Console& console) {
   command.add_flag("--no-hints", *no_hints, "Facts alone");
   return [&console, no_hints] {
     std::vector<Fact> facts = examine_machine("/", usable_cpus());
-    const std::vector<Fact> more = versions();
-    facts.insert(facts.end(), more.begin(), more.end());
+    for (const std::vector<Fact>& more : {examine_gpu(), versions()})
+      facts.insert(facts.end(), more.begin(), more.end());
     console.answer(console.json() ? tools::to_text(to_json(facts)) : to_text(facts, !*no_hints));
     return kExitOk;
   };

@@ -18,6 +18,7 @@
 #include "te/text.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
+#include "tools/tenon/gpu_code.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/network_source.h"
 #include "tools/tenon/program.h"
@@ -105,6 +106,24 @@ Json show_llvm(const Program& p, bool) { return emit_text(p, Emit::kLlvmIr); }
 Json show_llvm_opt(const Program& p, bool) { return emit_text(p, Emit::kOptimizedIr); }
 Json show_asm(const Program& p, bool) { return emit_text(p, Emit::kAssembly); }
 
+void check_is_gpu(const Program& p, const char* name) {
+  if (!p.state.target().is_cpu()) return;
+  throw UserError(fmt::format("--show {}: target '{}' is no GPU", name, p.state.target().name),
+                  "its code is --show asm");
+}
+Json show_ptx(const Program& p, bool) {
+  check_is_gpu(p, "ptx");
+  return emit_text(p, Emit::kAssembly);
+}
+Json show_launches(const Program& p, bool) {
+  check_is_gpu(p, "launches");
+  return describe_launches(emit_text(p, Emit::kObject), p.state.target());
+}
+Json show_sass(const Program& p, bool) {
+  check_is_gpu(p, "sass");
+  return disassemble(emit_text(p, Emit::kObject));
+}
+
 struct Section {
   std::string_view name;
   Json (*show)(const Program& program, bool json);
@@ -114,9 +133,10 @@ constexpr Section kSections[] = {
     {"te", show_te},   {"trace", show_trace},     {"loops", show_loops},
     {"ir", show_ir},   {"llvm", show_llvm},       {"llvm-opt", show_llvm_opt},
     {"asm", show_asm}, {"summary", show_summary}, {"accuracy", show_accuracy},
+    {"ptx", show_ptx}, {"sass", show_sass},       {"launches", show_launches},
 };
 constexpr std::string_view kSectionNames =
-    "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, summary, accuracy";
+    "te, trace, loops, ir, pass:NAME, llvm, llvm-opt, asm, ptx, sass, launches, summary, accuracy";
 constexpr std::string_view kPassPrefix = "pass:";
 constexpr const char* kStdout = "-";
 constexpr std::string_view kLayouts = "layouts";  // of a whole model, not of a task
