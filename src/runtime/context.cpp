@@ -7,6 +7,7 @@
 
 #include "runtime/cpu_check.h"
 #include "runtime/cpus.h"
+#include "runtime/interface.h"
 #include "runtime/sentence.h"
 
 namespace tenon::runtime {

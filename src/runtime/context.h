@@ -45,13 +45,3 @@ struct tenon_model_ctx {
   char** staging = nullptr;               // per input, then per output
   void** used = nullptr;                  // the same: what kernels get in this run
 };
-
-namespace tenon::runtime {
-
-size_t workspace_bytes();
-
-// Null with a sentence of kSentenceBytes if it cannot be done.
-tenon_model_ctx* create_context(const tenon_model_options& options, char* sentence);
-void destroy_context(tenon_model_ctx* ctx);
-
-}  // namespace tenon::runtime

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C interface of a compiled model, and the walk over its steps.
+// The walk over the steps of a model that runs on CPUs.
 #include "runtime/model.h"
 
 #include <string.h>
 
 #include "runtime/context.h"
-#include "runtime/sentence.h"
+#include "runtime/interface.h"
 
 namespace tenon::runtime {
 namespace {
@@ -19,15 +19,6 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
 bool overlaps_input(const void* output, size_t bytes, const void* const* inputs) {
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
     if (overlap(output, bytes, inputs[i], tenon_model.inputs[i].bytes)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool has_null(const void* const* pointers, const tenon_model_tensor* tensors, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (tensors[i].bytes > 0 && (pointers == nullptr || pointers[i] == nullptr)) {
       return true;
     }
   }
@@ -106,40 +97,9 @@ void run_all(tenon_model_ctx& ctx, const void* const* inputs, void* const* outpu
 
 }  // namespace
 
-char* next_sentence() {
-  static char sentences[kSentences][kSentenceBytes];
-  static Atomic<uint32_t> next{0};
-  return sentences[next.fetch_add(1) % kSentences];
-}
-
 }  // namespace tenon::runtime
 
 extern "C" {
-
-tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, const char** why) {
-  using namespace tenon::runtime;
-  char sentence[kSentenceBytes] = "";
-  const tenon_model_options defaults{};
-  tenon_model_ctx* ctx = create_context(options != nullptr ? *options : defaults, sentence);
-  if (ctx == nullptr && why != nullptr) {
-    char* kept = next_sentence();
-    memcpy(kept, sentence, sizeof sentence);
-    *why = kept;
-  }
-  return ctx;
-}
-
-tenon_model_ctx* tenon_model_create(int32_t threads, const char** why) {
-  tenon_model_options options{};
-  options.threads = threads;
-  return tenon_model_create_with(&options, why);
-}
-
-void tenon_model_destroy(tenon_model_ctx* ctx) {
-  if (ctx != nullptr) {
-    tenon::runtime::destroy_context(ctx);
-  }
-}
 
 int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const* outputs) {
   using namespace tenon::runtime;
@@ -168,25 +128,6 @@ int64_t tenon_model_refused(const tenon_model_ctx* ctx) {
   return ctx != nullptr ? ctx->refused.relaxed() : 0;
 }
 
-int32_t tenon_model_interface(void) { return TENON_MODEL_INTERFACE; }
-int32_t tenon_model_input_count(void) { return tenon_model.input_count; }
-int32_t tenon_model_output_count(void) { return tenon_model.output_count; }
-
-const tenon_model_tensor* tenon_model_input(int32_t i) {
-  return i >= 0 && i < tenon_model.input_count ? &tenon_model.inputs[i] : nullptr;
-}
-
-const tenon_model_tensor* tenon_model_output(int32_t i) {
-  return i >= 0 && i < tenon_model.output_count ? &tenon_model.outputs[i] : nullptr;
-}
-
-size_t tenon_model_workspace_bytes(void) { return tenon::runtime::workspace_bytes(); }
-
-size_t tenon_model_weights_bytes(void) {
-  const auto bytes = static_cast<size_t>(tenon_model.weights_bytes);
-  return bytes > 0 ? bytes + sizeof(tenon::runtime::WeightsTrailer) : 0;
-}
-
 int32_t tenon_model_threads(const tenon_model_ctx* ctx) {
   return ctx != nullptr ? ctx->runtime->threads : 0;
 }
@@ -197,13 +138,5 @@ void tenon_model_set_hook(tenon_model_ctx* ctx, tenon_model_hook hook, void* use
     ctx->hook_user = user;
   }
 }
-
-int32_t tenon_model_step_count(void) { return tenon_model.step_count; }
-
-const char* tenon_model_step_name(int32_t step) {
-  return step >= 0 && step < tenon_model.step_count ? tenon_model.steps[step].name : nullptr;
-}
-
-const char* tenon_model_manifest(void) { return tenon_model.manifest; }
 
 }  // extern "C"

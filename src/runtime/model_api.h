@@ -59,6 +59,8 @@ typedef struct tenon_model_options {
   /* 0: all weights are read once and compared with their checksum. 1: only their size and hash as written
    * in the file are, which saves that time. */
   int32_t trust_weights;
+  /* Which card, as the CUDA driver counts them; only libraries for GPUs look at it. */
+  int32_t device;
 } tenon_model_options;
 
 /* NULL if it cannot be done; `*why` (unless why is NULL) then is a sentence for people, which stays

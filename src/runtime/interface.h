@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of the C interface of compiled models that is the same wherever they run. What these functions declare is
+// defined once for CPUs (context.cpp) and once for GPUs (cuda/context.cpp); a library has one of them.
+#pragma once
+
+#include "runtime/model.h"
+
+namespace tenon::runtime {
+
+// Memory that a context works in; never 0.
+size_t workspace_bytes();
+
+// Null with a sentence of kSentenceBytes if it cannot be done.
+tenon_model_ctx* create_context(const tenon_model_options& options, char* sentence);
+void destroy_context(tenon_model_ctx* ctx);
+
+// True if a tensor that has bytes has no pointer.
+bool has_null(const void* const* pointers, const tenon_model_tensor* tensors, int32_t count);
+
+}  // namespace tenon::runtime
