@@ -9,13 +9,15 @@
 namespace tenon::artifact {
 
 struct RuntimeParts {
-  std::string_view library;  // module runtime as one relocatable object
-  std::string_view libc;     // empty shared objects with the names of libc and libm
+  std::string_view library;       // module runtime as one relocatable object
+  std::string_view library_cuda;  // the same for programs that run on GPUs
+  std::string_view libc;          // empty shared objects with the names of libc and libm
   std::string_view libm;
 };
 RuntimeParts runtime_parts(target::Arch arch);
 
-std::string_view model_api_header();  // src/runtime/model_api.h
-std::string_view runtime_header();    // include/tenon/runtime.h
+std::string_view model_api_header();   // src/runtime/model_api.h
+std::string_view device_api_header();  // src/runtime/cuda/device_api.h
+std::string_view runtime_header();     // include/tenon/runtime.h
 
 }  // namespace tenon::artifact

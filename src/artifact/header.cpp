@@ -55,6 +55,16 @@ std::string runtime_types() {
   return all.substr(from, to + end.size() - from);
 }
 
+// What libraries for GPUs have besides: the lines between the marks of device_api.h.
+std::string device_part() {
+  const std::string all(device_api_header());
+  const std::string begin = "/* begin */\n";
+  const size_t from = all.find(begin);
+  const size_t to = all.find("/* end */\n");
+  TENON_CHECK(from != std::string::npos && to != std::string::npos);
+  return all.substr(from + begin.size(), to - from - begin.size()) + "\n";
+}
+
 }  // namespace
 
 std::string shape_text(const std::vector<int64_t>& shape) {
@@ -70,6 +80,11 @@ std::string c_header(const Program& program) {
               text.find(end_of_comment) != std::string::npos);
   text.erase(text.find(include), include.size());
   text.insert(text.find(open) + open.size(), runtime_types() + "\n");
+  if (!program.target.is_cpu()) {
+    const size_t close = text.rfind("#ifdef __cplusplus\n}\n");
+    TENON_CHECK(close != std::string::npos);
+    text.insert(close, device_part());
+  }
   const size_t table_at = text.find(end_of_comment) + 1;
   std::string rest = text.substr(table_at);
   text.resize(table_at);

@@ -16,13 +16,17 @@ using backend::Compiler;
 using backend::Emit;
 
 CompiledKernel compile(Compiler& compiler, const Kernel& kernel, const std::string& symbol,
-                       const KernelOptions& options) {
+                       bool for_gpu, const KernelOptions& options) {
   ir::Function f = kernel.function;
   f.name = symbol;
   CompiledKernel made;
   made.symbol = symbol;
   auto object = compiler.emit(f, Emit::kObject);
-  made.object = std::move(object.bytes);
+  if (for_gpu) {
+    made.gpu = backend::gpu_module_from(object.bytes);
+  } else {
+    made.object = std::move(object.bytes);
+  }
   made.workspace_bytes = object.workspace_bytes;
   if (options.ir) {
     made.ir = compiler.emit(f, Emit::kOptimizedIr).bytes;
@@ -45,7 +49,8 @@ std::vector<CompiledKernel> compile_kernels(const Program& program, const Kernel
       const auto compiler = backend::make_compiler(program.target);
       for (size_t i = next++; i < made.size(); i = next++) {
         const Kernel& k = program.kernels[i];
-        made[i] = compile(*compiler, k, program.name + "_k_" + k.name, options);
+        made[i] =
+            compile(*compiler, k, program.name + "_k_" + k.name, !program.target.is_cpu(), options);
       }
     } catch (...) {
       const std::lock_guard lock(guard);

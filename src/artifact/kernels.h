@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Machine code of all kernels of a program, compiled on all cores.
+// Code of all kernels of a program, compiled on all cores: machine code, or modules for GPUs.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "artifact/program.h"
+#include "backend/gpu_module.h"
 
 namespace tenon::artifact {
 
 struct CompiledKernel {
   std::string symbol;        // "NAME_k_KERNEL"
-  std::string object;        // relocatable, the symbol hidden
+  std::string object;        // relocatable, the symbol hidden; empty for GPUs
+  backend::GpuModule gpu;    // its kernels' names begin with the symbol; empty for CPUs
   std::string ir, assembly;  // as text, where asked for
   int64_t workspace_bytes = 0;
 };

@@ -71,9 +71,14 @@ Library::Library(const ManifestFile& file) : path_(file.library().string()), nam
 Library::~Library() { dlclose(handle_); }
 
 template <class Fn>
-void Library::find(Fn*& to, const char* what) {
+bool Library::look_for(Fn*& to, const char* what) {
   to = reinterpret_cast<Fn*>(dlsym(handle_, (name_ + "_" + what).c_str()));
-  if (to == nullptr) {
+  return to != nullptr;
+}
+
+template <class Fn>
+void Library::find(Fn*& to, const char* what) {
+  if (!look_for(to, what)) {
     throw UserError(fmt::format("{} does not define {}_{}: another version of tenon wrote it",
                                 path_, name_, what),
                     "compile the model again");
@@ -102,6 +107,9 @@ void Library::find_all() {
   find(output_count_, "output_count");
   find(input_, "input");
   find(output_, "output");
+  if (look_for(run_device, "run_device")) {
+    find(driver_error, "driver_error");
+  }
 }
 
 std::vector<TensorInfo> Library::tensors(int32_t count, Tensor* tensor) const {

@@ -7,6 +7,7 @@
 
 #include "artifact/manifest_file.h"
 #include "artifact/program.h"
+#include "runtime/cuda/device_api.h"
 #include "runtime/model_api.h"
 
 namespace tenon::artifact {
@@ -35,11 +36,16 @@ class Library {
   decltype(tenon_model_step_count)* step_count = nullptr;
   decltype(tenon_model_weights_bytes)* weights_bytes = nullptr;
   decltype(tenon_model_workspace_bytes)* workspace_bytes = nullptr;
+  // Of libraries for GPUs; null in others.
+  decltype(tenon_model_run_device)* run_device = nullptr;
+  decltype(tenon_model_driver_error)* driver_error = nullptr;
 
  private:
   using Tensor = decltype(tenon_model_input);
   template <class Fn>
   void find(Fn*& to, const char* what);
+  template <class Fn>
+  bool look_for(Fn*& to, const char* what);  // false: it is not there
   void find_all();
   std::vector<TensorInfo> tensors(int32_t count, Tensor* tensor) const;
 

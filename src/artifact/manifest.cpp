@@ -51,6 +51,13 @@ Json tensors(const std::vector<TensorInfo>& all) {
 }
 
 Json target_json(const target::Target& t, uint64_t needs) {
+  if (!t.is_cpu()) {
+    return {{"name", plan::target_name(t)},
+            {"triple", t.triple},
+            {"gpu", t.gpu().processor},
+            {"host", host_of(t).triple},
+            {"needs", Json::array({"libcuda.so.1"})}};
+  }
   Json names = Json::array();
   const auto rows = feature_names(t.arch);
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -63,6 +70,17 @@ Json target_json(const target::Target& t, uint64_t needs) {
           {"cpu", t.cpu().processor},
           {"features", t.cpu().features},
           {"needs", names}};
+}
+
+Json launches_json(const backend::GpuModule& gpu) {
+  Json list = Json::array();
+  for (const backend::Launch& l : gpu.launches) {
+    list.push_back({{"kernel", l.kernel},
+                    {"grid", l.grid},
+                    {"block", l.block},
+                    {"shared_bytes", l.shared_bytes}});
+  }
+  return list;
 }
 
 Json kernels_json(const Program& program, const std::vector<CompiledKernel>& compiled) {
@@ -80,6 +98,9 @@ Json kernels_json(const Program& program, const std::vector<CompiledKernel>& com
     row["flops"] = k.flops;
     row["bytes"] = k.bytes;
     row["workspace_bytes"] = compiled[i].workspace_bytes;
+    if (!program.target.is_cpu()) {
+      row["launches"] = launches_json(compiled[i].gpu);
+    }
     list.push_back(std::move(row));
   }
   return list;
@@ -123,6 +144,9 @@ Json provenance_json(const Program& program) {
 }  // namespace
 
 uint64_t cpu_needs(const target::Target& t) {
+  if (!t.is_cpu()) {
+    return 0;  // the host's part is for the plainest of its kind
+  }
   const std::vector<std::string> names = feature_names(t.arch);
   std::istringstream words(t.cpu().features);
   for (std::string word; std::getline(words, word, ',');) {
@@ -150,7 +174,7 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
             {"memory",
              {{"weights_bytes", align_up(program.weights_bytes)},
               {"arena_bytes", align_up(program.arena_bytes)},
-              {"scratch_bytes", scratch_bytes(kernels)}}}};
+              {"scratch_bytes", scratch_bytes(program, kernels)}}}};
   if (program.weights_bytes > 0) {
     j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};
   }

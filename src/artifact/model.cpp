@@ -74,11 +74,14 @@ int64_t Model::workspace_bytes() const {
   return static_cast<int64_t>(impl_->library.workspace_bytes());
 }
 
+bool Model::is_for_gpu() const { return impl_->library.run_device != nullptr; }
+
 Session::Session(const Model& model, const SessionOptions& options) : model_(model) {
   const std::string weights = (model.directory() / (model.name() + ".weights")).string();
   tenon_model_options o{};
   o.threads = options.threads;
   o.runtime = options.runtime;
+  o.device = options.device;
   o.weights_path = weights.c_str();
   const char* why = "";
   tenon_model_ctx* ctx = model.impl_->library.create_with(&o, &why);
@@ -120,12 +123,29 @@ std::vector<ir::Array> Session::run(const std::vector<ir::Array>& inputs) {
   return results;
 }
 
-void Session::run(const void* const* inputs, void* const* outputs) {
-  const Library& library = model_.impl_->library;
-  const int code = library.run(static_cast<tenon_model_ctx*>(ctx_.get()), inputs, outputs);
-  if (code != 0) {
-    throw UserError(fmt::format("{}: {}", model_.name(), library.error(code)));
+void Session::check_answer(int code) const {
+  if (code == 0) {
+    return;
   }
+  const Library& library = model_.impl_->library;
+  const auto* ctx = static_cast<const tenon_model_ctx*>(ctx_.get());
+  const char* more = library.driver_error != nullptr ? library.driver_error(ctx) : "";
+  throw UserError(fmt::format("{}: {}", model_.name(), library.error(code)), more);
+}
+
+void Session::run(const void* const* inputs, void* const* outputs) {
+  check_answer(
+      model_.impl_->library.run(static_cast<tenon_model_ctx*>(ctx_.get()), inputs, outputs));
+}
+
+void Session::run_device(const uint64_t* inputs, const uint64_t* outputs, void* stream) {
+  const Library& library = model_.impl_->library;
+  if (library.run_device == nullptr) {
+    throw UserError(
+        fmt::format("{} was compiled for {}, which is no GPU", model_.name(), model_.target()));
+  }
+  check_answer(
+      library.run_device(static_cast<tenon_model_ctx*>(ctx_.get()), inputs, outputs, stream));
 }
 
 void Session::set_hook(Hook hook) {

@@ -45,6 +45,7 @@ class Model {
   const std::string& manifest() const;  // JSON, with the list of files
   int64_t weights_bytes() const;
   int64_t workspace_bytes() const;  // of each session
+  bool is_for_gpu() const;
 
  private:
   friend class Session;
@@ -56,6 +57,7 @@ class Model {
 struct SessionOptions {
   int threads = 0;                         // 0: one per core
   const tenon_runtime* runtime = nullptr;  // the caller's own threads
+  int device = 0;                          // which card, where the model is for GPUs
 };
 
 // One context of a model, for one thread and the process that made it: a run while another goes on, or in a child of
@@ -72,12 +74,17 @@ class Session {
   std::vector<ir::Array> run(const std::vector<ir::Array>& inputs);
   // Dense row-major memory; multiples of 64 bytes are used in place.
   void run(const void* const* inputs, void* const* outputs);
+  // Memory of the card, where the model is for GPUs: a device address per tensor, a multiple of 64, and a CUstream. Returns
+  // before the work is done.
+  void run_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
 
   // Called before (false) and after (true) each step of a run; an empty one removes it.
   using Hook = std::function<void(int step, bool after)>;
   void set_hook(Hook hook);
 
  private:
+  void check_answer(int code) const;  // throws UserError
+
   Model model_;
   std::unique_ptr<Hook> hook_;
   std::shared_ptr<void> ctx_;

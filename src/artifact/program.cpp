@@ -63,6 +63,15 @@ int64_t TensorInfo::bytes() const {
   return n;
 }
 
+target::Target host_of(const target::Target& t) {
+#if defined(__x86_64__)
+  constexpr const char* kPlainest = "x86-64";
+#else
+  constexpr const char* kPlainest = "aarch64";
+#endif
+  return t.is_cpu() ? t : target::parse_target(kPlainest);
+}
+
 void Program::check() const {
   TENON_CHECK(is_identifier(name)) << "'" << name << "' is not a C identifier";
   std::set<std::string> names;

@@ -74,6 +74,9 @@ struct Program {
   void check() const;
 };
 
+// The CPU that a library's own code is for: the target, or of a GPU the plainest CPU of the kind that runs this program.
+target::Target host_of(const target::Target& t);
+
 inline constexpr int64_t kAlignment = 64;  // of every parameter
 constexpr int64_t align_up(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

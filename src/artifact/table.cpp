@@ -5,8 +5,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 
+#include "artifact/gpu_steps.h"
+#include "artifact/gpu_table.h"
+#include "artifact/table_text.h"
 #include "ir/print.h"
 #include "runtime/model.h"
 
@@ -26,46 +28,7 @@ static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kWeights) == kTenonWeights &&
               static_cast<int>(Place::kArena) == kTenonArena);
 
-class Text {
- public:
-  explicit Text(std::string& out) : out_(out) {}
-
-  // Names of constants with these contents, each defined once.
-  std::string string(const std::string& s) {
-    const auto [it, fresh] = strings_.try_emplace(s, fmt::format("@s{}", strings_.size()));
-    if (fresh) {
-      out_ +=
-          fmt::format("{} = private unnamed_addr constant [{} x i8] c\"", it->second, s.size() + 1);
-      for (const char c : s) {
-        const bool plain = c >= ' ' && c < 127 && c != '"' && c != '\\';
-        out_ += plain ? std::string(1, c) : fmt::format("\\{:02X}", static_cast<unsigned char>(c));
-      }
-      out_ += "\\00\"\n";
-    }
-    return it->second;
-  }
-
-  // "null" for an empty one.
-  std::string array(const std::string& type, const std::vector<std::string>& items) {
-    if (items.empty()) {
-      return "null";
-    }
-    const std::string name = fmt::format("@a{}", arrays_++);
-    out_ += fmt::format("{} = private unnamed_addr constant [{} x {}] [", name, items.size(), type);
-    for (size_t i = 0; i < items.size(); ++i) {
-      out_ += fmt::format("{}{} {}", i == 0 ? "" : ", ", type, items[i]);
-    }
-    out_ += "]\n";
-    return name;
-  }
-
- private:
-  std::string& out_;
-  std::map<std::string, std::string> strings_;
-  int arrays_ = 0;
-};
-
-std::string tensors(Text& text, const std::vector<TensorInfo>& all) {
+std::string tensors(TableText& text, const std::vector<TensorInfo>& all) {
   std::vector<std::string> items;
   for (const TensorInfo& t : all) {
     std::vector<std::string> extents;
@@ -80,7 +43,8 @@ std::string tensors(Text& text, const std::vector<TensorInfo>& all) {
   return text.array("%tensor", items);
 }
 
-std::string steps(Text& text, const Program& program, const std::vector<CompiledKernel>& kernels) {
+std::string steps(TableText& text, const Program& program,
+                  const std::vector<CompiledKernel>& kernels) {
   std::vector<std::string> items;
   for (const Step& s : program.steps) {
     std::vector<std::string> params;
@@ -90,7 +54,8 @@ std::string steps(Text& text, const Program& program, const std::vector<Compiled
     }
     const auto k = static_cast<size_t>(s.kernel);
     const std::string list = text.array("%param", params);
-    items.push_back(fmt::format("{{ ptr @{}, ptr {}, ptr {}, i64 {} }}", kernels[k].symbol,
+    const std::string code = program.target.is_cpu() ? "@" + kernels[k].symbol : "null";
+    items.push_back(fmt::format("{{ ptr {}, ptr {}, ptr {}, i64 {} }}", code,
                                 text.string(program.kernels[k].name), list, params.size()));
   }
   return text.array("%step", items);
@@ -98,7 +63,10 @@ std::string steps(Text& text, const Program& program, const std::vector<Compiled
 
 }  // namespace
 
-int64_t scratch_bytes(const std::vector<CompiledKernel>& kernels) {
+int64_t scratch_bytes(const Program& program, const std::vector<CompiledKernel>& kernels) {
+  if (!program.target.is_cpu()) {
+    return order_steps(program, kernels).scratch_bytes;
+  }
   int64_t bytes = 0;
   for (const CompiledKernel& k : kernels) {
     bytes = std::max(bytes, k.workspace_bytes);
@@ -110,9 +78,12 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
                      const TableFacts& facts) {
   std::string out = fmt::format("source_filename = \"{}\"\n{}", program.name, kTypes);
   for (const CompiledKernel& k : kernels) {
+    if (!program.target.is_cpu()) {
+      break;  // they are data
+    }
     out += fmt::format("declare hidden void @{}(ptr, ptr, ptr)\n", k.symbol);
   }
-  Text text(out);
+  TableText text(out);
   const std::string name = text.string(program.name);
   const std::string manifest = text.string(facts.manifest);
   const std::string inputs = tensors(text, program.inputs);
@@ -128,8 +99,11 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
       "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
       program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
       program.outputs.size(), program.steps.size(), align_up(program.arena_bytes),
-      scratch_bytes(kernels), align_up(program.weights_bytes),
+      scratch_bytes(program, kernels), align_up(program.weights_bytes),
       static_cast<int64_t>(facts.weights_checksum), fmt::join(digest, ", "));
+  if (!program.target.is_cpu()) {
+    append_gpu_table(out, text, program, kernels);
+  }
   return out;
 }
 

@@ -20,10 +20,11 @@ struct TableFacts {
   Sha256::Digest weights_sha256 = {};
 };
 
-// Defines NAME_rt_model.
+// Defines NAME_rt_model, and NAME_rt_cuda of a program for GPUs.
 std::string table_ir(const Program& program, const std::vector<CompiledKernel>& kernels,
                      const TableFacts& facts);
 
-int64_t scratch_bytes(const std::vector<CompiledKernel>& kernels);
+// The largest workspace of a kernel; on GPUs that of all steps that may run at once.
+int64_t scratch_bytes(const Program& program, const std::vector<CompiledKernel>& kernels);
 
 }  // namespace tenon::artifact

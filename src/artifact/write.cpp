@@ -48,8 +48,10 @@ struct Destination {
 // Every name of the runtime becomes the model's own, so that two models can be linked into one program.
 //   tenon_model_run  =>  NAME_run       tenon_model, tenon_runtime_create  =>  NAME_rt_model, NAME_rt_...
 std::string runtime_object(const Program& program) {
-  const std::string_view object = runtime_parts(program.target.arch).library;
-  std::map<std::string, std::string> names = {{"tenon_model", program.name + "_rt_model"}};
+  const RuntimeParts parts = runtime_parts(host_of(program.target).arch);
+  const std::string_view object = program.target.is_cpu() ? parts.library : parts.library_cuda;
+  std::map<std::string, std::string> names = {{"tenon_model", program.name + "_rt_model"},
+                                              {"tenon_cuda", program.name + "_rt_cuda"}};
   for (const std::string& symbol : backend::defined_symbols(object)) {
     names[symbol] = symbol.starts_with(kApi) ? program.name + "_" + symbol.substr(kApi.size())
                                              : program.name + "_rt_" + symbol;
@@ -60,11 +62,14 @@ std::string runtime_object(const Program& program) {
 std::string archive_of(const Program& program, std::vector<CompiledKernel>& kernels,
                        const TableFacts& facts) {
   std::vector<Member> members;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    members.push_back({kernels[i].symbol + ".o", std::move(kernels[i].object)});
+  for (CompiledKernel& kernel : kernels) {
+    if (!kernel.object.empty()) {
+      members.push_back({kernel.symbol + ".o", std::move(kernel.object)});
+    }
   }
-  members.push_back({program.name + "_table.o",
-                     backend::compile_ir(table_ir(program, kernels, facts), program.target)});
+  members.push_back(
+      {program.name + "_table.o",
+       backend::compile_ir(table_ir(program, kernels, facts), host_of(program.target))});
   members.push_back({program.name + "_runtime.o", runtime_object(program)});
   return backend::make_archive(members);
 }
@@ -73,7 +78,7 @@ void link_all(const Program& program, const std::string& archive, const Outputs&
               const Destination& place) {
   const fs::path& folder = place.made;
   const fs::path static_library = folder / ("lib" + program.name + ".a");
-  const RuntimeParts parts = runtime_parts(program.target.arch);
+  const RuntimeParts parts = runtime_parts(host_of(program.target).arch);
   place.write(static_library.filename(), archive);
   if (outputs.shared_library) {
     const std::string name = "lib" + program.name + ".so";
@@ -108,7 +113,8 @@ void write_listings(const Program& program, const std::vector<CompiledKernel>& k
       write_one("ll", program.kernels[i].name + ".ll", kernels[i].ir);
     }
     if (outputs.assembly) {
-      write_one("asm", program.kernels[i].name + ".s", kernels[i].assembly);
+      const char* ending = program.target.is_cpu() ? ".s" : ".ptx";
+      write_one("asm", program.kernels[i].name + ending, kernels[i].assembly);
     }
   }
 }

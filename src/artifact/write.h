@@ -20,7 +20,7 @@ struct Outputs {
   bool header = true;           // h: NAME.h
   bool object = false;          // o: NAME.o, everything as one relocatable object
   bool llvm_ir = false;         // ll: ll/KERNEL.ll
-  bool assembly = false;        // asm: asm/KERNEL.s
+  bool assembly = false;        // asm: asm/KERNEL.s, of GPUs KERNEL.ptx
 };
 // "so,h,asm"; throws UserError for an unknown word.
 Outputs parse_outputs(const std::string& text);
