@@ -65,7 +65,7 @@ class Order {
     std::vector<int64_t> offsets;
     for (const ScratchPlace& p : places_) {
       offsets.push_back(out.scratch_bytes);
-      out.scratch_bytes += align_up(p.bytes);
+      out.scratch_bytes += align_up(p.bytes, kGpuAlignment);
     }
     for (size_t s = 0; s < accesses_.size(); ++s) {
       if (place_[s]) out.steps[s].scratch_offset = offsets[*place_[s]];

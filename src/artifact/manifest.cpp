@@ -173,7 +173,7 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
             {"outputs", tensors(program.outputs)},
             {"memory",
              {{"weights_bytes", align_up(program.weights_bytes)},
-              {"arena_bytes", align_up(program.arena_bytes)},
+              {"arena_bytes", align_up(program.arena_bytes, alignment(program.target))},
               {"scratch_bytes", scratch_bytes(program, kernels)}}}};
   if (program.weights_bytes > 0) {
     j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};

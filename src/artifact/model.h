@@ -74,7 +74,7 @@ class Session {
   std::vector<ir::Array> run(const std::vector<ir::Array>& inputs);
   // Dense row-major memory; multiples of 64 bytes are used in place.
   void run(const void* const* inputs, void* const* outputs);
-  // Memory of the card, where the model is for GPUs: a device address per tensor, a multiple of 64, and a CUstream. Returns
+  // Memory of the card, where the model is for GPUs: a device address per tensor, a multiple of 256, and a CUstream. Returns
   // before the work is done.
   void run_device(const uint64_t* inputs, const uint64_t* outputs, void* stream);
 

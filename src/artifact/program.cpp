@@ -36,7 +36,7 @@ void check_place(const Program& p, const Param& param, bool read) {
       TENON_CHECK(param.offset >= 0 && param.offset + param.bytes <= p.arena_bytes);
       break;
   }
-  TENON_CHECK(param.offset % kAlignment == 0) << "offset " << param.offset;
+  TENON_CHECK(param.offset % alignment(p.target) == 0) << "offset " << param.offset;
 }
 
 void check_step(const Program& p, const Step& step) {
@@ -63,6 +63,8 @@ int64_t TensorInfo::bytes() const {
   return n;
 }
 
+int64_t alignment(const target::Target& t) { return t.is_cpu() ? kAlignment : kGpuAlignment; }
+
 target::Target host_of(const target::Target& t) {
 #if defined(__x86_64__)
   constexpr const char* kPlainest = "x86-64";
@@ -83,7 +85,7 @@ void Program::check() const {
     check_step(*this, s);
   }
   for (const Weight& w : weights) {
-    TENON_CHECK(w.data != nullptr && w.offset >= 0 && w.offset % kAlignment == 0 &&
+    TENON_CHECK(w.data != nullptr && w.offset >= 0 && w.offset % alignment(target) == 0 &&
                 w.offset + w.data->bytes() <= weights_bytes)
         << "weight at " << w.offset;
   }

@@ -28,7 +28,7 @@ struct TensorInfo {
 
 enum class Place : uint8_t { kInput, kOutput, kWeights, kArena };
 
-// Where a parameter of a kernel lies. Offsets are multiples of 64.
+// Where a parameter of a kernel lies. Offsets are multiples of alignment(target).
 struct Param {
   Place place = Place::kArena;
   int32_t index = 0;   // kInput, kOutput: which one
@@ -77,9 +77,13 @@ struct Program {
 // The CPU that a library's own code is for: the target, or of a GPU the plainest CPU of the kind that runs this program.
 target::Target host_of(const target::Target& t);
 
-inline constexpr int64_t kAlignment = 64;  // of every parameter
-constexpr int64_t align_up(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+// Of every parameter: what generated code relies on.
+inline constexpr int64_t kAlignment = 64;
+inline constexpr int64_t kGpuAlignment = 256;
+int64_t alignment(const target::Target& t);
+
+constexpr int64_t align_up(int64_t bytes, int64_t to = kAlignment) {
+  return (bytes + to - 1) / to * to;
 }
 
 }  // namespace tenon::artifact

@@ -98,9 +98,10 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
       "i32 {}, "
       "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
       program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
-      program.outputs.size(), program.steps.size(), align_up(program.arena_bytes),
-      scratch_bytes(program, kernels), align_up(program.weights_bytes),
-      static_cast<int64_t>(facts.weights_checksum), fmt::join(digest, ", "));
+      program.outputs.size(), program.steps.size(),
+      align_up(program.arena_bytes, alignment(program.target)), scratch_bytes(program, kernels),
+      align_up(program.weights_bytes), static_cast<int64_t>(facts.weights_checksum),
+      fmt::join(digest, ", "));
   if (!program.target.is_cpu()) {
     append_gpu_table(out, text, program, kernels);
   }

@@ -26,8 +26,6 @@ using plan::LayoutPlan;
 using plan::PlannedCall;
 using plan::Slot;
 
-int64_t aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
 int64_t stored_bytes(const graph::Graph& g, const Slot& s) {
   int64_t n = g.value(s.value).dtype.bytes();
   for (const int64_t e : s.layout.storage_shape()) n *= e;
@@ -37,8 +35,9 @@ int64_t stored_bytes(const graph::Graph& g, const Slot& s) {
 // Where each slot lies: given by the caller, or a place in the arena for as long as it is needed.
 class Places {
  public:
-  Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan)
-      : g_(g), plan_(plan) {
+  Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,
+         const target::Target& target)
+      : g_(g), plan_(plan), alignment_(artifact::alignment(target)) {
     params_.resize(plan.slots.size());
     find_caller_memory(p);
     std::vector<bool> placed(plan.slots.size(), false);
@@ -97,7 +96,7 @@ class Places {
       wanted.push_back(lives[s]);
       which.push_back(s);
     }
-    const graph::Placement where = graph::place(wanted);
+    const graph::Placement where = graph::place(wanted, alignment_);
     for (size_t i = 0; i < which.size(); ++i) params_[which[i]].offset = where.offsets[i];
     for (size_t s = 0; s < shared.size(); ++s) params_[s].offset = params_[shared[s]].offset;
     arena_bytes_ = where.bytes;
@@ -130,6 +129,7 @@ class Places {
   const LayoutPlan& plan_;
   std::unordered_map<ValueId, std::pair<Place, int32_t>> callers_;  // memory of the caller
   std::vector<Param> params_;
+  int64_t alignment_;
   int64_t arena_bytes_ = 0;
 };
 
@@ -151,7 +151,7 @@ class Weights {
       int64_t n = (stored.transform ? stored.transform->dtype(given) : given).bytes();
       for (const int64_t e : l.storage_shape()) n *= e;
       it->second.bytes = n;
-      program_.weights_bytes += aligned(n);
+      program_.weights_bytes += artifact::align_up(n, artifact::alignment(program_.target));
       program_.weights.push_back({it->second.offset, nullptr});
       jobs_.push_back({v, stored});
     }
@@ -238,7 +238,7 @@ artifact::Program build(const plan::Network& n, const Options& options) {
   tell("kernels");
   std::vector<Lowered> kernels = lower_tasks(n, options);
   tell("weights");
-  const Places places(n.graph, n.partition, n.layouts);
+  const Places places(n.graph, n.partition, n.layouts, options.target);
   program.arena_bytes = places.arena_bytes();
   Weights weights(n.graph, program);
   add_steps(n, kernels, places, weights, program);

@@ -9,10 +9,6 @@
 namespace tenon::graph {
 namespace {
 
-constexpr int64_t kAlign = 64;
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
-
 // Memory that is taken, as runs without a gap between them. Placing at the lowest free place leaves few of them.
 class Taken {
  public:
@@ -43,9 +39,13 @@ class Taken {
 // takes a walk to the two ends of its life, however many are placed.
 class Plan {
  public:
-  explicit Plan(int32_t steps) {
+  Plan(int32_t steps, int64_t alignment) : alignment_(alignment) {
     while (leaves_ < steps) leaves_ *= 2;
     ranges_.resize(2 * static_cast<size_t>(leaves_));
+  }
+
+  int64_t aligned(int64_t bytes) const {
+    return (bytes + alignment_ - 1) / alignment_ * alignment_;
   }
 
   int64_t lowest_free(const Lifetime& t) const {
@@ -103,13 +103,14 @@ class Plan {
     add(2 * range + 1, middle, end, t, from, to);
   }
 
+  int64_t alignment_;
   int32_t leaves_ = 1;
   std::vector<Range> ranges_;  // the first is 1, the halves of r are 2 r and 2 r + 1
 };
 
 }  // namespace
 
-Placement place(const std::vector<Lifetime>& tensors) {
+Placement place(const std::vector<Lifetime>& tensors, int64_t alignment) {
   Placement result;
   result.offsets.assign(tensors.size(), 0);
   std::vector<size_t> order(tensors.size());
@@ -119,12 +120,12 @@ Placement place(const std::vector<Lifetime>& tensors) {
   });
   int32_t steps = 1;
   for (const Lifetime& t : tensors) steps = std::max(steps, t.last + 1);
-  Plan plan(steps);
+  Plan plan(steps, alignment);
   for (const size_t i : order) {
     const int64_t at = plan.lowest_free(tensors[i]);
     plan.add(tensors[i], at);
     result.offsets[i] = at;
-    result.bytes = std::max(result.bytes, at + aligned(tensors[i].bytes));
+    result.bytes = std::max(result.bytes, at + plan.aligned(tensors[i].bytes));
   }
   return result;
 }

@@ -15,11 +15,11 @@ struct Lifetime {
 };
 
 struct Placement {
-  std::vector<int64_t> offsets;  // multiples of 64, in the order of the lifetimes
+  std::vector<int64_t> offsets;  // in the order of the lifetimes
   int64_t bytes = 0;             // of the whole block
 };
 
-// Largest first, each at the lowest place that is free for its whole life.
-Placement place(const std::vector<Lifetime>& tensors);
+// Largest first, each at the lowest place that is free for its whole life. Offsets are multiples of `alignment`.
+Placement place(const std::vector<Lifetime>& tensors, int64_t alignment = 64);
 
 }  // namespace tenon::graph

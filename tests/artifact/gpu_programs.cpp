@@ -65,7 +65,7 @@ class Maker {
 
   Param arena() {
     const Param p{Place::kArena, 0, program_.arena_bytes, bytes()};
-    program_.arena_bytes += align_up(bytes());
+    program_.arena_bytes += align_up(bytes(), kGpuAlignment);
     return p;
   }
   Param tensor(Place place, const char* name) {
@@ -77,7 +77,7 @@ class Maker {
     const Param p{Place::kWeights, 0, program_.weights_bytes, bytes()};
     program_.weights.push_back(
         {p.offset, std::make_shared<const ir::Array>(random_array(ir::kF32, {n_}, seed))});
-    program_.weights_bytes += align_up(bytes());
+    program_.weights_bytes += align_up(bytes(), kGpuAlignment);
     return p;
   }
   Program finish() { return std::move(program_); }

@@ -74,7 +74,7 @@ TEST(GpuSteps, StepsThatMayRunAtOnceHaveScratchOfTheirOwn) {
   EXPECT_EQ(after(order), (After{{}, {0}, {0}, {0}, {0}, {1}, {0}, {2, 6}, {7}}));
   EXPECT_EQ(order.steps[5].scratch_offset, order.steps[1].scratch_offset);
   EXPECT_EQ(order.steps[7].scratch_offset, order.steps[2].scratch_offset);
-  EXPECT_EQ(order.scratch_bytes, 128 + 320 + 128 + 128);
+  EXPECT_EQ(order.scratch_bytes, 256 + 512 + 256 + 256);
 }
 
 struct RandomSteps {

@@ -121,8 +121,8 @@ TEST_F(Gpu, TheManifestTellsLaunches) {
   EXPECT_EQ(launches[1].at("kernel"), "net_k_thrice_1");
   EXPECT_EQ(launches[1].at("grid"), (std::vector<int64_t>{16, 1, 1}));
   EXPECT_EQ(launches[1].at("block"), (std::vector<int64_t>{64, 1, 1}));
-  EXPECT_EQ(j.at("kernels").at(2).at("workspace_bytes"), 4000);
-  EXPECT_EQ(j.at("memory").at("scratch_bytes"), 4032);
+  EXPECT_EQ(j.at("kernels").at(2).at("workspace_bytes"), 4096);
+  EXPECT_EQ(j.at("memory").at("scratch_bytes"), 4096);
 }
 
 TEST_F(Gpu, TheSameProgramGivesTheSameBytes) {

@@ -12,7 +12,7 @@ namespace tenon::runtime {
 namespace {
 
 constexpr size_t kBytes = kElements * sizeof(float);
-constexpr int64_t kPadded = 4032;  // kBytes rounded up to 64
+constexpr int64_t kPadded = 4096;  // kBytes rounded up to 256
 
 float* floats(void** arguments, int i) {
   uint64_t at = 0;
@@ -79,7 +79,7 @@ constexpr int32_t kAfterFirst[] = {0};
 constexpr int32_t kAfterBoth[] = {1, 2};
 const tenon_cuda_step kCudaSteps[] = {{0, 1, 0, nullptr, 0},
                                       {1, 1, 0, kAfterFirst, 1},
-                                      {2, 2, 64, kAfterFirst, 1},
+                                      {2, 2, 256, kAfterFirst, 1},
                                       {4, 1, 0, kAfterBoth, 2}};
 
 }  // namespace
@@ -147,5 +147,5 @@ int Tensors::run(tenon_model_ctx* ctx) {
 using namespace tenon::runtime;
 
 extern "C" const tenon_model_table tenon_model = {
-    "by_hand", "{}", 0, kInputs, kOutputs, kSteps, 2, 2, 4, 0, 3 * kPadded, 8128, kPadded, 0, {1}};
+    "by_hand", "{}", 0, kInputs, kOutputs, kSteps, 2, 2, 4, 0, 3 * kPadded, 8192, kPadded, 0, {1}};
 extern "C" const tenon_cuda_table tenon_cuda = {"sm_90", kModules, kLaunches, kCudaSteps, 2, 5};

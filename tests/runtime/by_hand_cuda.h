@@ -17,7 +17,7 @@ inline constexpr int64_t kElements = 1000;
 // The bytes of its weights file: w[i] = i.
 struct alignas(64) WeightsFile {
   WeightsFile();
-  float w[1008] = {};
+  float w[1024] = {};
   WeightsTrailer trailer{};
 };
 

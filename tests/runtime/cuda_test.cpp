@@ -137,7 +137,7 @@ TEST_F(OnDevice, WrongPointersAreAnswers) {
   EXPECT_EQ(run(ctx.get(), 0, memory_[1], memory_[2]), 1);
   EXPECT_EQ(run(ctx.get(), memory_[0], memory_[1], 0), 1);
   EXPECT_EQ(run(ctx.get(), memory_[0] + 4, memory_[1], memory_[2]), 4);
-  EXPECT_EQ(run(ctx.get(), memory_[0], memory_[1] + 32, memory_[2]), 4);
+  EXPECT_EQ(run(ctx.get(), memory_[0], memory_[1] + 64, memory_[2]), 4);
   EXPECT_EQ(run(nullptr, memory_[0], memory_[1], memory_[2]), 1);
   EXPECT_EQ(tenon_model_run_device(ctx.get(), nullptr, nullptr, nullptr), 1);
   EXPECT_EQ(fake_cuda::calls("cuGraphLaunch"), 0);
@@ -220,7 +220,7 @@ TEST_F(Cuda, EveryFailingCallOfCreationIsASentenceAndLeavesNothing) {
 TEST_F(Cuda, OutOfMemorySaysWhatIsFree) {
   fake_cuda::fail("cuMemAlloc_v2", 1, cuda::kOutOfMemory);
   EXPECT_EQ(why_not(),
-            "the card 0 (Fake GPU, sm_90) has no memory for the weights of the model by_hand: 4032 "
+            "the card 0 (Fake GPU, sm_90) has no memory for the weights of the model by_hand: 4096 "
             "bytes are wanted, 1000 of 2000 are free");
   fake_cuda::fail("cuMemAlloc_v2", 2, cuda::kOutOfMemory);
   EXPECT_NE(why_not().find("has no memory for a context of the model by_hand"), std::string::npos);

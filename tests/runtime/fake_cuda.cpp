@@ -157,7 +157,7 @@ Status take_params(GraphNodeObject& node, const KernelNodeParams& params) {
   for (size_t i = 0; i < kArguments; ++i) {
     uint64_t value = 0;
     std::memcpy(&value, params.arguments[i], sizeof value);
-    if (value % 64 != 0 || !in_memory(value, 1)) return kInvalidValue;
+    if (value % 256 != 0 || !in_memory(value, 1)) return kInvalidValue;
     node.values.push_back(value);
   }
   const uint32_t threads = params.block[0] * params.block[1] * params.block[2];

@@ -12,8 +12,7 @@
 
 namespace tenon::runtime::cuda {
 
-inline constexpr size_t kDeviceAlignment = 256;  // of the parts of a context's memory
-inline constexpr size_t kPointerAlignment = 64;  // of the caller's device memory
+inline constexpr size_t kDeviceAlignment = 256;  // of every parameter of a kernel
 
 // A node of the graph. Its arguments lie in the lists of the context.
 struct Launch {

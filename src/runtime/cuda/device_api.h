@@ -18,11 +18,11 @@ extern "C" {
  * step by step, each waited for.
  *
  * More answers of run and run_device:
- * 4: a pointer to device memory is no multiple of 64; nothing was run.
+ * 4: a pointer to device memory is no multiple of 256; nothing was run.
  * 5: the driver refused; tenon_model_driver_error says why. The context can be used again.
  * 6: a kernel failed, or the card is lost: what this process has on the card cannot be used any more. */
 
-/* Runs on memory of the card: a device address per input and per output, multiples of 64, apart from each other. `stream`
+/* Runs on memory of the card: a device address per input and per output, multiples of 256, apart from each other. `stream`
  * is a CUstream (or cudaStream_t) of the primary context of the context's card; NULL is the default stream.
  * Returns at once: outputs are there when the stream has got so far, and a failure of a kernel shows there.
  * Runs of one context follow one after the other, on whichever streams they are. */

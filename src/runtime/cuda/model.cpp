@@ -26,7 +26,7 @@ constexpr const char* kAnswers[] = {
     "nothing was run: this context is running on another thread; create one context per thread",
     "nothing was run: a card cannot be used after fork(); create the context in the child, and "
     "none before",
-    "nothing was run: a pointer to device memory is no multiple of 64",
+    "nothing was run: a pointer to device memory is no multiple of 256",
     "the CUDA driver refused to run; the function driver_error says why",
     "a kernel failed on the card, or the card is lost; this process cannot use it any more; the "
     "function driver_error says more",
@@ -150,7 +150,7 @@ Answer check_device_pointers(const DevicePointer* pointers, const tenon_model_te
     if (tensors[i].bytes > 0 && (pointers == nullptr || pointers[i] == 0)) {
       return kNullPointer;
     }
-    if (tensors[i].bytes > 0 && pointers[i] % kPointerAlignment != 0) {
+    if (tensors[i].bytes > 0 && pointers[i] % kDeviceAlignment != 0) {
       return kMisaligned;
     }
   }
