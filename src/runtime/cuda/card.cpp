@@ -19,7 +19,9 @@ struct Log {
 
 Status load(const Driver& driver, const void* image, Module* module, Log& log) {
   JitOption options[] = {kJitErrorLogBuffer, kJitErrorLogBufferBytes};
-  void* values[] = {log.text, reinterpret_cast<void*>(sizeof log.text - 1)};
+  void* values[] = {log.text, nullptr};
+  const size_t bytes = sizeof log.text - 1;
+  memcpy(&values[1], &bytes, sizeof bytes);  // numbers are given in the place of pointers
   return driver.ModuleLoadDataEx(module, image, 2, options, values);
 }
 
