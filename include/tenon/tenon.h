@@ -56,6 +56,16 @@ std::vector<std::string> check(const std::string& model, const CompileOptions& o
 std::vector<std::string> compile(const std::string& model, const std::string& folder,
                                  const CompileOptions& options = {});
 
+// What one step of a run takes.
+struct StepTime {
+  std::string kernel;
+  std::string origin;              // of its schedule: "template conv", "tuned"
+  std::vector<std::string> nodes;  // of the model
+  double seconds = 0;              // the median over the runs
+  double flops = 0;
+  double bytes = 0;
+};
+
 // A compiled model on disk. Cheap to copy; safe to use from several threads.
 class Library {
  public:
@@ -64,6 +74,12 @@ class Library {
   const std::vector<Tensor>& inputs() const;
   const std::vector<Tensor>& outputs() const;
   const std::string& manifest() const;  // JSON
+  const std::string& folder() const;
+  const std::string& target() const;  // that it was compiled for
+
+  // Times of the steps in the order of running, by a context of its own. Without inputs it draws random ones.
+  std::vector<StepTime> profile(const std::vector<const void*>& inputs = {}, int threads = 0,
+                                int64_t runs = 30) const;
 
  private:
   friend class Session;
@@ -80,6 +96,7 @@ class Session {
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
+  int threads() const;
 
   // One pointer per input and output, each to as many bytes as the tensor has. No memory is allocated; pointers to
   // multiples of 64 bytes are used in place.

@@ -57,6 +57,25 @@ TEST_F(Api, TheSameLockGivesTheSameBytes) {
   }
 }
 
+TEST_F(Api, ProfilesItsSteps) {
+  compile(model(), out());
+  const Library library = Library::load(out());
+  EXPECT_EQ(fs::path(library.folder()), fs::canonical(out()));
+  EXPECT_FALSE(library.target().empty());
+  const std::vector<StepTime> steps = library.profile({}, 1, 3);
+  ASSERT_FALSE(steps.empty());
+  double flops = 0;
+  for (const StepTime& s : steps) {
+    EXPECT_GT(s.seconds, 0) << s.kernel;
+    flops += s.flops;
+  }
+  EXPECT_GT(flops, 0);
+  const std::vector<float> in(static_cast<size_t>(library.inputs()[0].bytes) / 4, 0.5f);
+  EXPECT_EQ(library.profile({in.data()}, 1, 1).size(), steps.size());
+  EXPECT_THROW(library.profile({in.data(), in.data()}), Error);
+  EXPECT_THROW(library.profile({}, 1, 0), Error);
+}
+
 TEST_F(Api, ErrorsAreSentences) {
   EXPECT_THROW(compile("no-such.onnx", out()), Error);
   EXPECT_THROW(Library::load((folder_ / "nothing").string()), Error);

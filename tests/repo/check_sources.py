@@ -18,7 +18,7 @@ import sys
 
 MAX_LINES = 1000
 LLVM_FOLDERS = ("src/backend/llvm/", "src/backend/nvptx/")
-TOP_FOLDERS = ("src", "include", "tests", "tools", "plugins", "bench", "examples")
+TOP_FOLDERS = ("src", "include", "tests", "tools", "plugins", "python", "bench", "examples")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 COMMENT = re.compile(r"#[^\n]*")
 PRIMITIVES = "src/schedule/primitives"

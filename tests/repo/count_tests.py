@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """count_tests.py RESULTS: prints "PASSED FAILED SKIPPED" for one run of ctest.
 
-RESULTS/ctest.xml names the tests that ran. A gtest binary also leaves RESULTS/NAME.xml, and then its
+RESULTS/ctest.xml names the tests that ran. A gtest binary or pytest also leaves RESULTS/NAME.xml, and then its
 cases are counted; a test without that file (a script, or a binary that crashed) counts as one.
 """
 import pathlib
@@ -9,11 +9,12 @@ import sys
 import xml.etree.ElementTree as xml
 
 
-def count_gtest(path):
+def count_cases(path):
     suites = xml.parse(path).getroot()
     cases = list(suites.iter("testcase"))
-    failed = sum(case.find("failure") is not None for case in cases)
-    skipped = sum(case.get("result") in ("skipped", "suppressed") for case in cases)
+    failed = sum(case.find("failure") is not None or case.find("error") is not None for case in cases)
+    skipped = sum(case.get("result") in ("skipped", "suppressed") or case.find("skipped") is not None
+                  for case in cases)
     return len(cases) - failed - skipped, failed, skipped
 
 
@@ -21,7 +22,7 @@ def count_entry(entry, results):
     cases = results / (entry.get("name") + ".xml")
     ok = entry.get("status") == "run"
     if cases.exists():
-        passed, failed, skipped = count_gtest(cases)
+        passed, failed, skipped = count_cases(cases)
         # A binary can fail although its cases passed, for example when a sanitizer finds a leak.
         return passed, failed if ok or failed else 1, skipped
     return (1, 0, 0) if ok else (0, 1, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""count_tests.py on result files as ctest and gtest write them."""
+"""count_tests.py on result files as ctest, gtest and pytest write them."""
 import pathlib
 import sys
 import tempfile
@@ -13,6 +13,9 @@ CASES = """<testsuites><testsuite name="S">
 <testcase name="b" status="run" result="skipped"><skipped/></testcase>{more}
 </testsuite></testsuites>"""
 FAILURE = '<testcase name="c" result="completed"><failure message="m"/><failure message="n"/></testcase>'
+
+PYTEST = """<testsuites><testsuite name="pytest"><testcase name="a"/><testcase name="b"><skipped/></testcase>
+<testcase name="c"><failure/></testcase><testcase name="d"><error/></testcase></testsuite></testsuites>"""
 
 
 def count(entries, **files):
@@ -33,6 +36,7 @@ class CountTests(unittest.TestCase):
             ({"script": "run", "broken": "fail"}, {}, (1, 1, 0)),
             ({"x": "run"}, {"x": CASES.format(more="")}, (1, 0, 1)),
             ({"x": "fail"}, {"x": CASES.format(more=FAILURE)}, (1, 1, 1)),
+            ({"x": "fail"}, {"x": PYTEST}, (1, 2, 1)),
             # Every case passed and the binary still failed: a leak, or a crash on the way out.
             ({"x": "fail"}, {"x": CASES.format(more="")}, (1, 1, 1)),
         ]

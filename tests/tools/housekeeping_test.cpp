@@ -73,6 +73,29 @@ TEST(Housekeeping, EveryCommandHasBothHelps) {
   }
 }
 
+TEST(Housekeeping, VersionIsALine) {
+  const Json answer = Json::parse(tenon({"version", "--json"}).out);
+  for (const char* option : {"-V", "--version"}) {
+    const Outcome o = tenon({option});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(o.out, "tenon " + answer["version"].get<std::string>() + "\n");
+  }
+}
+
+TEST(Housekeeping, EveryCommandHasAManualPage) {
+  const std::string dir = folder() + "/man";
+  EXPECT_EQ(tenon({"help", "--man-pages", dir}).exit_code, 0);
+  EXPECT_TRUE(contains(read(dir + "/tenon.1"), ".B tenon\\-compile(1)")) << read(dir + "/tenon.1");
+  const std::string page = read(dir + "/tenon-compile.1");
+  for (const char* part : {".SH NAME\ntenon\\-compile \\- Turn", "\\-\\-target", ".SH EXAMPLES"}) {
+    EXPECT_TRUE(contains(page, part)) << part;
+  }
+  EXPECT_TRUE(contains(read(dir + "/tenon-db.1"), ".SS export"));
+  if (std::system("command -v man >/dev/null") != 0) return;  // this machine cannot show them
+  const Outcome shown = shell("man --warnings -E UTF-8 -l -Tutf8 -Z " + dir + "/*.1 > /dev/null");
+  EXPECT_EQ(shown.err, "") << "man finds nothing odd";
+}
+
 TEST(Housekeeping, HelpFitsTheTerminal) {
   const Outcome o = shell("COLUMNS=60 " + kTenon + " compile --help");
   std::istringstream lines(o.out);

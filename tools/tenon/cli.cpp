@@ -93,6 +93,7 @@ class Cli {
     root_.fallthrough();
     root_.set_help_flag("-h", "Short help with examples");
     root_.set_help_all_flag("--help", "Everything there is to say");
+    root_.set_version_flag("-V,--version", "tenon " TENON_VERSION, "The version alone");
     add_global_options(root_, console.options);
     for (const CommandRow& row : command_rows()) {
       CLI::App* command = root_.add_subcommand(row.name, row.summary);
@@ -114,6 +115,9 @@ class Cli {
       return kExitOk;
     } catch (const CLI::CallForAllHelp&) {
       console.answer(full_help(innermost(root_), console.columns()));
+      return kExitOk;
+    } catch (const CLI::CallForVersion& version) {
+      console.answer(version.what());
       return kExitOk;
     } catch (const CLI::ParseError& error) {
       if (!root_.remaining(true).empty()) {

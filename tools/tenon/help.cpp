@@ -44,31 +44,10 @@ std::string entry(const std::string& label, const std::string& text, int columns
   return line + wrap(text, kLabelWidth, kLabelWidth, columns) + "\n";
 }
 
-std::string usage(const CLI::App& app) {
-  std::string line = "usage: " + full_name(app);
-  if (!visible_options(app).empty() || app.get_parent() == nullptr) {
-    line += " [OPTIONS]";
-  }
-  if (!app.get_subcommands({}).empty()) {
-    line += " COMMAND";
-  }
-  for (const CLI::Option* option : positionals(app)) {
-    std::string name = option->get_name(true, false);
-    std::transform(name.begin(), name.end(), name.begin(), ::toupper);
-    name += option->get_items_expected_max() > 1 ? "..." : "";
-    line += option->get_required() ? " " + name : " [" + name + "]";
-  }
-  return line + "\n";
-}
-
 std::string options_text(const std::vector<const CLI::Option*>& options, int columns) {
   std::string text;
   for (const CLI::Option* option : options) {
-    std::string about = option->get_description();
-    if (!option->get_default_str().empty()) {
-      about += fmt::format(" (default: {})", option->get_default_str());
-    }
-    text += entry(option_label(*option), about, columns);
+    text += entry(option_label(*option), option_about(*option), columns);
   }
   return text;
 }
@@ -82,11 +61,7 @@ std::string subcommands_text(const CLI::App& app, int columns) {
 }
 
 std::string examples_text(const CLI::App& app) {
-  const CommandRow* row = row_of(app);
-  std::istringstream lines(row != nullptr ? row->examples
-                                          : "tenon zoo write resnet18\n"
-                                            "tenon check resnet18.onnx\n"
-                                            "tenon compile resnet18.onnx -o out/");
+  std::istringstream lines(examples(app));
   std::string text = "\nexamples:\n";
   for (std::string line; std::getline(lines, line);) {
     text += "  " + line + "\n";
@@ -117,6 +92,42 @@ const CommandRow* row_of(const CLI::App& app) {
   return at->get_parent() == nullptr ? nullptr : find_command(at->get_name());
 }
 
+std::string usage(const CLI::App& app) {
+  std::string line = "usage: " + full_name(app);
+  if (!visible_options(app).empty() || app.get_parent() == nullptr) {
+    line += " [OPTIONS]";
+  }
+  if (!app.get_subcommands({}).empty()) {
+    line += " COMMAND";
+  }
+  for (const CLI::Option* option : positionals(app)) {
+    std::string name = option->get_name(true, false);
+    std::transform(name.begin(), name.end(), name.begin(), ::toupper);
+    name += option->get_items_expected_max() > 1 ? "..." : "";
+    line += option->get_required() ? " " + name : " [" + name + "]";
+  }
+  return line + "\n";
+}
+
+std::string option_about(const CLI::Option& option) {
+  const std::string& usual = option.get_default_str();
+  return option.get_description() + (usual.empty() ? "" : fmt::format(" (default: {})", usual));
+}
+
+std::string examples(const CLI::App& app) {
+  const CommandRow* row = row_of(app);
+  return row != nullptr ? row->examples
+                        : "tenon zoo write resnet18\n"
+                          "tenon check resnet18.onnx\n"
+                          "tenon compile resnet18.onnx -o out/";
+}
+
+std::string settings_text() {
+  return "Any long option can also be set as TENON_OPTION in the environment or in a file: "
+         "./tenon.toml, then $XDG_CONFIG_HOME/tenon/config.toml. The command line wins, then the "
+         "environment, then the first file.";
+}
+
 std::string short_help(const CLI::App& app, int columns) {
   std::string text = head(app, columns) + subcommands_text(app, columns);
   if (app.get_parent() != nullptr && !visible_options(app).empty()) {
@@ -144,14 +155,7 @@ std::string full_help(const CLI::App& app, int columns) {
   for (const ExitRow& row : exit_rows()) {
     text += entry(fmt::format("{}", row.code), std::string(row.meaning), columns);
   }
-  return text + "\nsettings:\n" +
-         wrap(
-             "Any long option can also be set as TENON_OPTION in the environment or in a file: "
-             "./tenon.toml, then $XDG_CONFIG_HOME/tenon/config.toml. The command line wins, then "
-             "the "
-             "environment, then the first file.",
-             0, 0, columns) +
-         "\n";
+  return text + "\nsettings:\n" + wrap(settings_text(), 0, 0, columns) + "\n";
 }
 
 }  // namespace tenon::tools

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One program with three names. As tenon it is the command line; as tenon-build it compiles
 // candidates for the tuner in a process of its own, and LLVM is on the disk and in memory once; as
-// tenon-compare it times two artifacts against each other.
+// tenon-compare it times two artifacts against each other. Where files cannot have two names, in a
+// wheel, the other name is the first argument: tenon tenon-build ...
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -65,6 +66,12 @@ int run_tenon(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const bool named =
+      argc > 1 && (is_called(argv[1], "tenon-build") || is_called(argv[1], "tenon-compare"));
+  if (named && is_called(argv[0], "tenon")) {
+    --argc;
+    ++argv;
+  }
   if (is_called(argv[0], "tenon-build")) return tenon::measure::serve_builds(argc, argv);
   if (is_called(argv[0], "tenon-compare")) return tenon::measure::serve_comparisons(argc);
   return run_tenon(argc, argv);

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <memory>
 
+#include "files/file.h"
 #include "support/nearest.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/man_page.h"
 #include "tools/tenon/option_tree.h"
 
 namespace tenon::tools {
@@ -27,15 +30,27 @@ const CLI::App& find_app(const CLI::App& root, const std::vector<std::string>& w
   return *app;
 }
 
+int write_pages(const CLI::App& root, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  for (const auto& [name, page] : man_pages(root)) {
+    files::write_file((std::filesystem::path(folder) / name).string(), page);
+  }
+  return kExitOk;
+}
+
 }  // namespace
 
 Run add_help(CLI::App& command, Console& console) {
   const auto words = std::make_shared<std::vector<std::string>>();
   command.add_option("command", *words, "What to explain, such as bench or zoo write");
+  const auto folder = std::make_shared<std::string>();
+  command.add_option("--man-pages", *folder, "Write pages for man(1) into a folder instead")
+      ->type_name("DIR");
   command.fallthrough(false);  // or `tenon help bench` would run bench
-  return [&command, &console, words] {
+  return [&command, &console, words, folder] {
+    if (!folder->empty()) return write_pages(*command.get_parent(), *folder);
     console.answer(full_help(find_app(*command.get_parent(), *words), console.columns()));
-    return kExitOk;
+    return static_cast<int>(kExitOk);
   };
 }
 

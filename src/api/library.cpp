@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+#include <utility>
+
+#include "api/guarded.h"
+#include "artifact/model.h"
+#include "artifact/random_array.h"
+#include "ir/dtype.h"
+#include "measure/step_times.h"
+#include "tenon/tenon.h"
+
+namespace tenon::api {
+namespace {
+
+std::vector<Tensor> tensors(const std::vector<artifact::TensorInfo>& infos) {
+  std::vector<Tensor> out;
+  for (const artifact::TensorInfo& t : infos) {
+    out.push_back({t.name, ir::to_string(t.dtype), t.shape, t.bytes()});
+  }
+  return out;
+}
+
+// Copies of what the pointers lead to; random values where there are none.
+std::vector<ir::Array> arrays(const artifact::Model& model,
+                              const std::vector<const void*>& inputs) {
+  constexpr uint64_t kSeed = 0;
+  if (inputs.empty()) return artifact::random_inputs(model.inputs(), kSeed);
+  std::vector<ir::Array> out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    out.emplace_back(model.inputs()[i].dtype, model.inputs()[i].shape);
+    if (out[i].bytes() > 0) {
+      std::memcpy(out[i].data(), inputs[i], static_cast<size_t>(out[i].bytes()));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+struct Library::Impl {
+  artifact::Model model;
+  std::string folder;
+  std::vector<Tensor> inputs, outputs;
+};
+
+Library Library::load(const std::string& folder) {
+  return guarded([&] {
+    artifact::Model m = artifact::Model::load(folder);
+    std::string place = m.directory().string();
+    auto in = tensors(m.inputs());
+    auto out = tensors(m.outputs());
+    return Library(std::make_shared<const Impl>(
+        Impl{std::move(m), std::move(place), std::move(in), std::move(out)}));
+  });
+}
+
+const std::string& Library::name() const { return impl_->model.name(); }
+const std::vector<Tensor>& Library::inputs() const { return impl_->inputs; }
+const std::vector<Tensor>& Library::outputs() const { return impl_->outputs; }
+const std::string& Library::manifest() const { return impl_->model.manifest(); }
+const std::string& Library::folder() const { return impl_->folder; }
+const std::string& Library::target() const { return impl_->model.target(); }
+
+std::vector<StepTime> Library::profile(const std::vector<const void*>& inputs, int threads,
+                                       int64_t runs) const {
+  if (!inputs.empty() && inputs.size() != impl_->inputs.size()) {
+    throw Error("the model has " + std::to_string(impl_->inputs.size()) + " inputs");
+  }
+  if (runs < 1) throw Error("a profile takes at least one run");
+  return guarded([&] {
+    const artifact::Model& model = impl_->model;
+    artifact::LoadedSession session(model, threads, arrays(model, inputs));
+    const measure::StepTimes times = measure::measure_steps(session, runs);
+    std::vector<StepTime> out;
+    for (size_t i = 0; i < model.steps().size(); ++i) {
+      const artifact::StepInfo& step = model.steps()[i];
+      out.push_back(
+          {step.kernel, step.origin, step.nodes, times.median_s(i), step.flops, step.bytes});
+    }
+    return out;
+  });
+}
+
+struct Session::Impl {
+  artifact::Session session;
+  size_t inputs, outputs;
+};
+
+Session::Session(const Library& library, int threads)
+    : impl_(guarded([&] {
+        return std::make_unique<Impl>(Impl{artifact::Session(library.impl_->model, threads),
+                                           library.inputs().size(), library.outputs().size()});
+      })) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+int Session::threads() const { return impl_->session.threads(); }
+
+void Session::run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs) {
+  if (inputs.size() != impl_->inputs || outputs.size() != impl_->outputs) {
+    throw Error("the model has " + std::to_string(impl_->inputs) + " inputs and " +
+                std::to_string(impl_->outputs) + " outputs");
+  }
+  guarded([&] { impl_->session.run(inputs.data(), outputs.data()); });
+}
+
+}  // namespace tenon::api
