@@ -41,7 +41,9 @@ bool has_shape(const Slot& slot, const int64_t* shape, size_t rank) {
 // NumPy's descriptions of its own types exist once, so that most arrays are known by the pointer.
 bool has_type(const Slot& slot, const py::dtype& dtype) {
   if (dtype.is(slot.dtype)) return true;
-  if (slot.type->code == dlpack::kBFloat) return dtype.kind() == 'V' && dtype.itemsize() == 2;
+  if (slot.type->code == dlpack::kBFloat) {
+    return dtype.kind() == 'V' && dtype.attr("itemsize").cast<int>() == 2;
+  }
   return py::detail::npy_api::get().PyArray_EquivTypes_(dtype.ptr(), slot.dtype.ptr());
 }
 
@@ -86,8 +88,12 @@ Slot::Slot(const api::Tensor& t)
     throw api::Error("tensor '" + t.name + "' is of type " + t.dtype + ", which NumPy has not");
   }
   dtype = py::dtype(type->numpy);
-  for (size_t i = 0; i < t.shape.size(); ++i) {
+  strides.resize(t.shape.size());
+  int64_t bytes = type->bits / 8;
+  for (size_t i = t.shape.size(); i-- > 0;) {
     shape[i] = py::int_(t.shape[i]);
+    strides[i] = bytes;
+    bytes *= t.shape[i];
   }
 }
 
@@ -148,12 +154,13 @@ View View::of_dlpack(const Slot& slot, py::handle value, const char* role) {
   return view;
 }
 
+// Strides are given: the size of an element lies elsewhere in NumPy 2 than pybind11 takes it from.
 py::array new_array(const Slot& slot) {
   const auto bytes = static_cast<size_t>(slot.tensor.bytes);
   void* data = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
   if (data == nullptr) throw std::bad_alloc();
   const py::capsule owner(data, [](void* p) { std::free(p); });
-  return {slot.dtype, slot.tensor.shape, data, owner};
+  return {slot.dtype, slot.tensor.shape, slot.strides, data, owner};
 }
 
 }  // namespace tenon::python

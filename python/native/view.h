@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "element_type.h"
 #include "tenon/tenon.h"
@@ -20,6 +21,7 @@ struct Slot {
   const ElementType* type;
   pybind11::dtype dtype;
   pybind11::tuple shape;
+  std::vector<int64_t> strides;  // in bytes
 };
 
 // Keeps the memory alive: the array itself, or what another library lent.

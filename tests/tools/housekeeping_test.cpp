@@ -186,12 +186,13 @@ TEST(Program, IsTheCompilerOfTuningByName) {
 TEST(Licenses, NamesEveryPart) {
   const Outcome o = tenon({"licenses"});
   for (const char* part :
-       {"tenon", "LLVM", "Protocol Buffers", "ONNX", "CLI11", "nlohmann json", "fmt", "zlib",
-        "Zstandard", "SQLite", "XGBoost", "dmlc-core", "GCC runtime"}) {
+       {"tenon", "LLVM", "Protocol Buffers", "ONNX", "CLI11", "nlohmann json", "pybind11", "fmt",
+        "zlib", "Zstandard", "SQLite", "XGBoost", "dmlc-core", "GCC runtime"}) {
     EXPECT_TRUE(contains(o.out, part)) << part;
   }
   const Outcome full = tenon({"licenses", "--full"});
   EXPECT_TRUE(contains(full.out, "Apache License"));
+  EXPECT_FALSE(contains(full.out, "The notice lies with")) << "each has its notice";
   EXPECT_GT(full.out.size(), 20000U);
 }
 

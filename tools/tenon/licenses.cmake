@@ -4,12 +4,13 @@ function(tenon_write_licenses file)
   # name|license|use|files, the first that exists is taken
   set(rows
       "tenon|Apache-2.0|this program|${CMAKE_SOURCE_DIR}/LICENSE"
-      "LLVM|Apache-2.0 WITH LLVM-exception|makes machine code|/usr/share/doc/llvm-19-dev/copyright,/usr/share/doc/libllvm19/copyright"
+      "LLVM|Apache-2.0 WITH LLVM-exception|makes machine code, and links it (lld)|/usr/share/doc/llvm-19-dev/copyright,/usr/share/doc/libllvm19/copyright"
       "Protocol Buffers|BSD-3-Clause|reads ONNX files|/usr/share/doc/libprotobuf-dev/copyright,/usr/share/doc/libprotobuf32/copyright"
       "ONNX|Apache-2.0|the messages of ONNX files|/usr/share/doc/libonnx-dev/copyright,/usr/share/doc/libonnx1/copyright"
       "fmt|MIT|formats text|/usr/share/doc/libfmt-dev/copyright"
       "CLI11|BSD-3-Clause|reads the command line|/usr/share/doc/libcli11-dev/copyright"
       "nlohmann json|MIT|writes and reads JSON|/usr/share/doc/nlohmann-json3-dev/copyright"
+      "pybind11|BSD-3-Clause|between Python and C++, in the Python package|/usr/share/doc/pybind11-dev/copyright"
       "zlib|Zlib|packs .npz files|/usr/share/doc/zlib1g-dev/copyright,/usr/share/doc/zlib1g/copyright"
       "Zstandard|BSD-3-Clause|packed sections of objects|/usr/share/doc/libzstd-dev/copyright,/usr/share/doc/libzstd1/copyright"
       "SQLite|blessing|keeps the records of tuning|/usr/share/doc/libsqlite3-dev/copyright,/usr/share/doc/libsqlite3-0/copyright"
