@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""call.py: what a call from Python costs above the same call from C, for a tiny model.
-
-    PYTHONPATH=build/release/python /usr/bin/python3 bench/python/call.py
+"""call.py: what a call from Python costs above the same call from C, for a tiny model; ./dev bench python runs it.
 
 Prints the least time of a call over many batches: in C, with arrays in and out, and into given arrays.
 """
@@ -42,7 +40,7 @@ def least_ns_in_c(module, folder, inputs, outputs):
     source = pathlib.Path(folder) / "loop.c"
     source.write_text(LOOP.replace("NAME", module.name))
     loop = pathlib.Path(folder) / "loop.so"
-    subprocess.run(["cc", "-O2", "-shared", "-fPIC", source, f"-I{module.folder}", "-o", loop,
+    subprocess.run(["clang-19", "-O2", "-shared", "-fPIC", source, f"-I{module.folder}", "-o", loop,
                     f"-L{module.folder}", f"-l{module.name}", f"-Wl,-rpath,{module.folder}"],
                    check=True)
     least = ctypes.CDLL(str(loop)).least_ns

@@ -8,8 +8,9 @@ import pathlib
 import sys
 import tempfile
 
-from checks import Checks, User, elf_files, names_folders
+from checks import Checks, User, elf_files, names_folders, needed
 
+COMPILER = "clang++-19"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = """bin/tenon bin/tenon-build bin/tenon-compare bin/tenon-run include/tenon/tenon.h include/tenon/runtime.h
 lib/libtenon.so lib/cmake/tenon/tenonConfig.cmake lib/pkgconfig/tenon.pc share/man/man1/tenon.1
@@ -68,7 +69,8 @@ def check_programs(checks, user, prefix):
 
 
 def build_project(checks, user, what, source, folder, prefix):
-    user.check(checks, f"{what}: configures", "cmake", "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}")
+    user.check(checks, f"{what}: configures", "cmake", "-S", source, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}",
+               env={"CC": "clang-19", "CXX": COMPILER})
     user.check(checks, f"{what}: builds", "cmake", "--build", folder)
 
 
@@ -78,7 +80,7 @@ def check_interfaces(checks, user, prefix):
     user.check(checks, "find_package(tenon): runs", user.home / "cpp/cpp_api", "dqn.onnx", "by_cpp", says="is the largest")
     flags = user.check(checks, "pkg-config tenon", "pkg-config", "--cflags", "--libs", "tenon",
                        env={"PKG_CONFIG_PATH": str(prefix / "lib/pkgconfig")}, says="-ltenon").split()
-    user.check(checks, "pkg-config: builds", "c++", "-std=c++17", example / "main.cpp", "-o", "by_hand", *flags)
+    user.check(checks, "pkg-config: builds", COMPILER, "-std=c++17", example / "main.cpp", "-o", "by_hand", *flags)
     user.check(checks, "pkg-config: runs", "./by_hand", "dqn.onnx", "by_pc", says="is the largest",
                env={"LD_LIBRARY_PATH": str(prefix / "lib")})
     source = user.home / "consumer"
@@ -87,6 +89,8 @@ def check_interfaces(checks, user, prefix):
         user.check(checks, f"writes {name}", "tee", source / name, input=text)
     build_project(checks, user, "tenon_artifact()", source, user.home / "used", prefix)
     user.check(checks, "tenon_artifact(): runs", user.home / "used/consumer", says="made 1")
+    asked = needed(user.home / "used/consumer")
+    checks.expect("libdqn.so" in asked, "tenon_artifact(): the program names no path", str(asked))
 
 
 def main():

@@ -178,9 +178,11 @@ TEST(Program, LinksNoXGBoost) {
 TEST(Program, IsTheCompilerOfTuningByName) {
   const std::string build = kTenon + "-build";
   EXPECT_TRUE(std::filesystem::equivalent(build, kTenon));
-  const Outcome o = run_command({build, "version"});
-  EXPECT_EQ(o.exit_code, 2);
-  EXPECT_EQ(o.err, "tenon-build is a part of tenon that compiles; it is not started by hand\n");
+  for (const Args& args : {Args{build, "version"}, Args{kTenon, "tenon-build", "version"}}) {
+    const Outcome o = run_command(args);
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_EQ(o.err, "tenon-build is a part of tenon that compiles; it is not started by hand\n");
+  }
 }
 
 TEST(Licenses, NamesEveryPart) {
