@@ -309,7 +309,8 @@ class Fuser {
   // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.
   bool join_attention(int rows) {
     const Kind kind = groups_[static_cast<size_t>(rows)].kind;
-    if (kind != Kind::kRows && kind != Kind::kReduce) return false;
+    if (limits_.fused_attention == 0 || (kind != Kind::kRows && kind != Kind::kReduce))
+      return false;
     const int second = only_reader(groups_[static_cast<size_t>(rows)]);
     const int first = product_before(rows);
     if (first < 0 || second < 0 || groups_[static_cast<size_t>(second)].kind != Kind::kHeavy)

@@ -79,6 +79,7 @@ void each_limit(L& l, F&& f) {
   f(l.fused_weights_bytes);
   f(l.fused_row_bytes);
   f(l.channel_block);
+  f(l.fused_attention);
 }
 
 template <typename Part>

@@ -500,9 +500,10 @@ struct Session::Impl {
     return n;
   }
 
-  // Stages before the loops are for whole networks, whose artifacts are made.
+  // Stages before the loops are for whole networks, whose artifacts are made; what they decide is
+  // decided for the vectors of CPUs.
   bool has_stages() const {
-    return options.tasks == "*" && options.tuner.verify != Verify::kOff &&
+    return options.tasks == "*" && options.compile.target.is_cpu() && options.tuner.verify != Verify::kOff &&
            !options.tuner.make_space;
   }
 

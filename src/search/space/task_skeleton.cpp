@@ -33,7 +33,10 @@ int64_t last_algorithm() { return std::ssize(schedule::algorithms()); }
 TaskSkeleton::TaskSkeleton(const task::Task& t, const Parts& parts)
     : request_{.fixed = t.edges, .borders = false} {
   if (parts.templates) add_templates(t, parts.algorithms);
-  for (int64_t a = 0; parts.sketches && a <= (parts.algorithms ? last_algorithm() : 0); ++a) {
+  // Sketch rules tile for the registers of a CPU.
+  const bool sketches = parts.sketches && t.target->is_cpu();
+  for (int64_t a = 0; sketches && a <= (parts.algorithms ? last_algorithm() : 0); ++a) {
+    if (a == 1 + static_cast<int64_t>(schedule::Algorithm::kGemm)) continue;
     for (Sketch& s : make_sketches(t, parts.user, a)) {
       of(a).sketches.push_back(
           std::make_unique<SketchSkeleton>(std::move(s), t, parts.operands_in_loop_order));

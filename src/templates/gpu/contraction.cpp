@@ -109,8 +109,9 @@ class GpuContraction {
   }
 
   // The operand is read along the sum without gaps, and so are the pieces of it.
-  bool in_quads(const GemmSide& side) const {
-    return !side.constant && stride_of(side, g_.sums.back()) == 1 && depth_ % kLanes == 0 &&
+  bool in_quads(const GemmSide& side) const { return is_along_sum(side) && depth_ % kLanes == 0; }
+  bool is_along_sum(const GemmSide& side) const {
+    return !side.constant && stride_of(side, g_.sums.back()) == 1 &&
            g_.sums.back().extent % kLanes == 0;
   }
   // Neighbours along the side are neighbours in memory.

@@ -2,18 +2,42 @@
 #include "templates/gpu/tile.h"
 
 #include <algorithm>
+#include <span>
 
 #include "arith/linear.h"
 
 namespace tenon::templates::gpu {
 namespace {
 
-constexpr double kSumsPerClock = 128;     // of one multiprocessor
-constexpr double kLaunchClocks = 1500;    // of one more kernel in a graph
-constexpr double kStepClocks = 700;       // until what a block fetches is there
-constexpr double kBytesPerClock = 12;     // of one multiprocessor, from memory
-constexpr double kWarpsForFullRate = 12;  // of one multiprocessor
-constexpr int64_t kMostSplit = 32;
+// In clocks, of one multiprocessor.
+constexpr double kSumsPerClock = 128;
+constexpr double kLaunch = 1500;
+constexpr double kSecondKernel = 3500;  // that adds up what blocks share
+constexpr double kStep = 300;           // between two barriers, whatever is computed
+constexpr double kBytesPerClock = 24;   // of sums that blocks leave in memory
+constexpr double kReached = 0.8;        // of all sums, at best
+constexpr double kWarpsForAll = 12;     // of a block
+constexpr int64_t kMostSplit = 64;
+constexpr int64_t kLeastLength = 16;  // of a share of a sum
+constexpr int64_t kDepth = 32;
+
+// Threads and elements along the slow and the fast side.
+constexpr Tile kTiles[] = {{.slow_threads = 8, .fast_threads = 16, .slow = 8, .fast = 4},
+                           {.slow_threads = 8, .fast_threads = 16, .slow = 4, .fast = 4},
+                           {.slow_threads = 8, .fast_threads = 8, .slow = 8, .fast = 4},
+                           {.slow_threads = 8, .fast_threads = 8, .slow = 4, .fast = 4},
+                           {.slow_threads = 4, .fast_threads = 16, .slow = 4, .fast = 4},
+                           {.slow_threads = 2, .fast_threads = 32, .slow = 4, .fast = 4},
+                           {.slow_threads = 1, .fast_threads = 64, .slow = 1, .fast = 4},
+                           {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 2},
+                           {.slow_threads = 32, .fast_threads = 4, .slow = 4, .fast = 1}};
+// All threads of a warp read the same of the slow side.
+constexpr Tile kQuadTiles[] = {{.slow_threads = 4, .fast_threads = 32, .slow = 8, .fast = 4},
+                               {.slow_threads = 4, .fast_threads = 32, .slow = 4, .fast = 4},
+                               {.slow_threads = 2, .fast_threads = 32, .slow = 8, .fast = 4},
+                               {.slow_threads = 2, .fast_threads = 32, .slow = 4, .fast = 4},
+                               {.slow_threads = 1, .fast_threads = 64, .slow = 1, .fast = 4},
+                               {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 2}};
 
 }  // namespace
 
@@ -27,22 +51,20 @@ int64_t depth_for(int64_t length, int64_t most) {
 double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
   const int64_t tiles =
       p.outer * arith::ceil_div(p.slow, t.block_slow()) * arith::ceil_div(p.fast, t.block_fast());
-  const int64_t blocks = tiles * t.split;
-  const auto sms = static_cast<double>(gpu.multiprocessors);
-  const double per_sm = static_cast<double>(arith::ceil_div(blocks, gpu.multiprocessors));
-  const double resident = std::min(per_sm, 4.0);
-  const double warps = resident * static_cast<double>(t.threads()) / gpu.warp_threads;
-  const double rate = kSumsPerClock * 0.75 * std::min(1.0, warps / kWarpsForFullRate);
-  // Few sums for each number that is read from shared memory leave the units idle.
-  const double reuse = static_cast<double>(t.slow * t.fast) / static_cast<double>(t.slow + t.fast);
-  const double share = std::min(1.0, reuse / 2.5);
+  const auto rounds =
+      static_cast<double>(arith::ceil_div(tiles * t.split, int64_t{gpu.multiprocessors}));
+  const double warps = static_cast<double>(t.threads()) / gpu.warp_threads;
+  const auto sums = static_cast<double>(t.slow * t.fast);
+  const double reads = static_cast<double>(t.slow + t.fast) / 4;
+  const double rate =
+      kSumsPerClock * kReached * std::min(1.0, warps / kWarpsForAll) * sums / (sums + reads);
   const double length = static_cast<double>(p.length) / static_cast<double>(t.split);
-  const double work = static_cast<double>(t.block_slow() * t.block_fast()) * length;
-  const double waits = length / static_cast<double>(t.depth) * kStepClocks * per_sm / resident;
-  double clocks = kLaunchClocks + std::max(per_sm * work / (rate * share), waits);
+  const double work = static_cast<double>(t.block_slow() * t.block_fast()) * length / rate;
+  const double steps = length / static_cast<double>(t.depth) * kStep;
+  double clocks = kLaunch + rounds * (work + steps);
   if (t.split > 1) {
-    const double partial = 8.0 * static_cast<double>(p.outer * p.slow * p.fast * t.split);
-    clocks += kLaunchClocks + partial / (kBytesPerClock * sms);
+    const double bytes = 8.0 * static_cast<double>(p.outer * p.slow * p.fast * t.split);
+    clocks += kSecondKernel + bytes / (kBytesPerClock * gpu.multiprocessors);
   }
   return clocks;
 }
@@ -50,20 +72,18 @@ double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu) {
   Tile best;
   double least = 0;
-  const int64_t shapes[][4] = {
-      {8, 8, 4, 4},  {8, 16, 4, 4},  {16, 8, 4, 4},  {16, 16, 4, 4}, {8, 16, 8, 4}, {16, 8, 8, 4},
-      {8, 8, 8, 4},  {16, 16, 8, 4}, {8, 16, 2, 4},  {4, 32, 4, 4},  {4, 16, 4, 4}, {16, 16, 8, 8},
-      {2, 32, 2, 4}, {1, 64, 1, 4},  {8, 16, 16, 4}, {4, 16, 16, 4}, {4, 16, 8, 4}};
-  for (const auto& s : shapes) {
-    for (int64_t split = 1; split <= std::min(kMostSplit, p.length / 16 + 1); ++split) {
-      if (p.length % split != 0) continue;
-      Tile t{s[0], s[1], s[2], s[3], depth_for(p.length / split, 32), split};
+  const std::span<const Tile> tiles = p.quads ? std::span<const Tile>(kQuadTiles) : kTiles;
+  for (Tile t : tiles) {
+    for (t.split = 1; t.split <= std::min(kMostSplit, p.length / kLeastLength); ++t.split) {
+      if (p.length % t.split != 0) continue;
+      t.depth = depth_for(p.length / t.split, kDepth);
       const double clocks = estimate(t, p, gpu);
       if (least != 0 && clocks >= least) continue;
       least = clocks;
       best = t;
     }
   }
+  if (least == 0) best.depth = depth_for(p.length, kDepth);
   return best;
 }
 

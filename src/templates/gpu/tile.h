@@ -20,11 +20,12 @@ struct Tile {
 
 struct ProductSize {
   int64_t outer = 1, slow = 1, fast = 1, length = 1;
+  bool quads = false;  // the slow side is stored with four steps of the sum side by side
 };
 
 // In clocks of a multiprocessor.
 double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu);
-// The best of a few dozen.
+// The best of a few shapes, with sums shared out as far as it pays.
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu);
 
 // The largest divisor of the length that is at most `most`; 1 if there is none above it.
