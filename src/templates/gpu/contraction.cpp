@@ -73,7 +73,11 @@ class GpuContraction {
   }
 
   void ask_tile() {
-    const Tile rule = gpu::choose_tile({g_.outer_extent, g_.slow.extent, g_.fast.extent, g_.length},
+    const Tile rule = gpu::choose_tile({.outer = g_.outer_extent,
+                                        .slow = g_.slow.extent,
+                                        .fast = g_.fast.extent,
+                                        .length = g_.length,
+                                        .quads = is_along_sum(g_.slow)},
                                        b_.target().gpu());
     const int64_t slow = g_.slow.extent, fast = g_.fast.extent;
     slow_ = ask(1, "slow", sizes_for({1, 2, 4, 8, 16}, slow, 1), rule.slow);
