@@ -61,14 +61,15 @@ std::vector<uint64_t> addresses(const Tensors& tensors) {
   return list;
 }
 
-// Milliseconds of a run. Launches are handed over ahead of the card, which does one after the other.
+// Milliseconds of a run. The stream waits for the copies to Tensors, as one of CU_STREAM_NON_BLOCKING would not.
+// Launches are handed over ahead of the card, which does one after the other.
 float time_runs(net_ctx* net, const Tensors& in, const Tensors& out, int runs) {
   const std::vector<uint64_t> inputs = addresses(in);
   const std::vector<uint64_t> outputs = addresses(out);
   CUstream stream = nullptr;
   CUevent start = nullptr;
   CUevent end = nullptr;
-  check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  check(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
   check(cuEventCreate(&start, CU_EVENT_DEFAULT));
   check(cuEventCreate(&end, CU_EVENT_DEFAULT));
   int status = net_run_device(net, inputs.data(), outputs.data(), stream);  // to warm up

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace tenon::runtime::cuda {
@@ -55,6 +56,7 @@ struct State {
   Status broken = kSuccess;  // every call on the context answers it
   std::map<uint64_t, size_t> memory;
   std::set<void*> host_memory;
+  std::vector<std::pair<uint64_t, std::vector<char>>> copies;  // on their way to the card
   std::set<Module> modules;
   std::set<Stream> streams;
   std::set<Graph> graphs;
@@ -107,6 +109,19 @@ bool in_memory(uint64_t at, size_t bytes) {
   if (it == blocks.begin()) return false;
   --it;
   return at + bytes <= it->first + it->second;
+}
+
+Status copy_to_card(uint64_t to, const void* from, size_t bytes) {
+  if (!in_memory(to, bytes)) return kInvalidValue;
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return kSuccess;
+}
+
+// What the null stream and all waiting sees. A copy from memory that is not page-locked has left it when the call returns, but
+// other streams may run before it has arrived.
+void let_copies_arrive() {
+  for (const auto& [to, bytes] : state().copies) copy_to_card(to, bytes.data(), bytes.size());
+  state().copies.clear();
 }
 
 bool is_stream(Stream stream) { return stream == nullptr || state().streams.contains(stream); }
@@ -282,6 +297,7 @@ Status cuCtxSetCurrent(Context) {
 }
 Status cuCtxSynchronize() {
   BEGIN("cuCtxSynchronize");
+  let_copies_arrive();
   return kSuccess;
 }
 
@@ -319,23 +335,27 @@ Status cuMemFreeHost(void* data) {
 }
 Status cuMemcpyHtoD_v2(DevicePointer to, const void* from, size_t bytes) {
   BEGIN("cuMemcpyHtoD_v2");
-  if (!in_memory(to, bytes)) return kInvalidValue;
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return kSuccess;
+  const auto* data = static_cast<const char*>(from);
+  state().copies.emplace_back(to, std::vector<char>(data, data + bytes));
+  return valid(in_memory(to, bytes));
 }
 Status cuMemcpyDtoH_v2(void* to, DevicePointer from, size_t bytes) {
   BEGIN("cuMemcpyDtoH_v2");
+  let_copies_arrive();
   if (!in_memory(from, bytes)) return kInvalidValue;
   std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
   return kSuccess;
 }
 Status cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes, Stream stream) {
   BEGIN("cuMemcpyHtoDAsync_v2");
-  return is_stream(stream) ? cuMemcpyHtoD_v2(to, from, bytes) : kInvalidHandle;
+  return is_stream(stream) ? copy_to_card(to, from, bytes) : kInvalidHandle;
 }
 Status cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes, Stream stream) {
   BEGIN("cuMemcpyDtoHAsync_v2");
-  return is_stream(stream) ? cuMemcpyDtoH_v2(to, from, bytes) : kInvalidHandle;
+  if (!is_stream(stream)) return kInvalidHandle;
+  if (!in_memory(from, bytes)) return kInvalidValue;
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return kSuccess;
 }
 Status cuMemcpyDtoDAsync_v2(DevicePointer, DevicePointer, size_t, Stream) { return kNotSupported; }
 Status cuMemsetD8Async(DevicePointer, uint8_t, size_t, Stream) { return kNotSupported; }
@@ -478,6 +498,7 @@ Status cuGraphExecKernelNodeSetParams_v2(GraphExec exec, GraphNode node,
 }
 Status cuGraphLaunch(GraphExec exec, Stream stream) {
   BEGIN("cuGraphLaunch");
+  if (stream == nullptr) let_copies_arrive();
   return state().execs.contains(exec) && is_stream(stream) ? run_graph(*exec) : kInvalidHandle;
 }
 

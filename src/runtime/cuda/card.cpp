@@ -94,6 +94,13 @@ bool load_kernels(Card& card, char* sentence) {
   return true;
 }
 
+// The bytes have left the host when the first call returns, and have arrived when the second one does: streams of contexts
+// do not wait for the stream that the copy is on.
+Status copy_to_card(const Card& card, DevicePointer to, const void* from, size_t bytes) {
+  const Status status = card.driver->MemcpyHtoD(to, from, bytes);
+  return status == kSuccess ? card.driver->CtxSynchronize() : status;
+}
+
 bool upload_weights(Card& card, const tenon_model_options& options, char* sentence) {
   if (tenon_model.weights_bytes == 0) {
     return true;
@@ -103,7 +110,7 @@ bool upload_weights(Card& card, const tenon_model_options& options, char* senten
   bool done = open_weights(options, nullptr, weights, sentence) &&
               allocate(card, bytes, "the weights", &card.weights, sentence);
   if (done) {
-    const Status status = card.driver->MemcpyHtoD(card.weights, weights.data, bytes);
+    const Status status = copy_to_card(card, card.weights, weights.data, bytes);
     done =
         status == kSuccess || refuse(card, status, "the weights cannot be copied to it", sentence);
   }

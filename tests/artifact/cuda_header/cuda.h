@@ -16,7 +16,7 @@ typedef struct ContextObject* CUcontext;
 typedef struct StreamObject* CUstream;
 typedef struct EventObject* CUevent;
 #define CUDA_SUCCESS 0
-#define CU_STREAM_NON_BLOCKING 1
+#define CU_STREAM_DEFAULT 0
 #define CU_EVENT_DEFAULT 0
 
 #define cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2
