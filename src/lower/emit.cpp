@@ -147,17 +147,26 @@ class Emitter {
       body = ir::select(st.holds, body, rest);
     }
     body = localize(ir::substitute(body, axis_values(st, bounds(st.id))));
-    if (bounds(st.id).inside.empty() || reads_boxes_only(op)) return body;
+    if (bounds(st.id).inside.empty() || reads_boxes_only(st)) return body;
     return ir::select(conjunction(bounds(st.id).inside), body,
                       op.is_reduction() ? ir::identity_of(*op.combiner, body.dtype())
                                         : ir::zero_of(body.dtype()));
   }
 
-  // A sum over what fills its boxes may run on beyond the tensor: nobody reads what comes of it.
-  bool reads_boxes_only(const te::ComputeOp& op) const {
-    bool only = op.is_reduction();
-    ir::visit_loads(op.body, [&](const ir::Load& l) {
-      only = only && schedule::computes_whole_box(s_, s_.stage(s_.owner(l.buffer)));
+  // A sum over what fills its boxes may run on beyond the tensor: nobody reads what comes of it. A
+  // box that is the whole tensor for another reader does not reach as far.
+  bool reads_boxes_only(const Stage& st) const {
+    bool only = st.op->is_reduction();
+    const ir::VarMap axes = axis_values(st, bounds(st.id));
+    ir::visit_loads(st.op->body, [&](const ir::Load& l) {
+      const Stage& from = s_.stage(s_.owner(l.buffer));
+      only = only && schedule::computes_whole_box(s_, from);
+      for (size_t d = 0; d < l.indices.size() && only; ++d) {
+        const schedule::AxisBounds& box = bounds(from.id).axes[d];
+        const ir::Expr at = ir::substitute(l.indices[d], axes) - box.min;
+        const arith::Interval r = arith::interval_of(arith::simplify(at, b_.ranges), b_.ranges);
+        only = r.lo >= 0 && r.hi < box.extent;
+      }
     });
     return only;
   }
