@@ -27,9 +27,9 @@ std::string triple(const std::array<int64_t, 3>& v) {
 std::string launch_row(TableText& text, const backend::Launch& l, size_t module) {
   const std::string symbol = text.string(l.kernel);
   const std::string arguments = text.numbers(l.arguments);
-  return fmt::format("{{ ptr {}, ptr {}, i32 {}, i32 {}, {}, {}, i32 {}, i32 0 }}", symbol,
+  return fmt::format("{{ ptr {}, ptr {}, i32 {}, i32 {}, {}, {}, i32 {}, i32 {} }}", symbol,
                      arguments, l.arguments.size(), module, triple(l.grid), triple(l.block),
-                     l.shared_bytes);
+                     l.shared_bytes, l.early ? 1 : 0);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace tenon::backend {
 namespace {
 
-constexpr std::string_view kMagic = "tenon gpu module 1\n";
+constexpr std::string_view kMagic = "tenon gpu module 2\n";
 
 void put(std::string& out, int64_t v) {
   for (int i = 0; i < 8; ++i) out += static_cast<char>(static_cast<uint64_t>(v) >> (8 * i));
@@ -55,6 +55,7 @@ Launch read_launch(Reader& in) {
   l.shared_bytes = in.number();
   l.arguments.resize(in.count());
   for (int32_t& a : l.arguments) a = static_cast<int32_t>(in.number());
+  l.early = in.number() != 0;
   return l;
 }
 
@@ -70,6 +71,7 @@ std::string to_bytes(const GpuModule& m) {
     put(out, l.shared_bytes);
     put(out, static_cast<int64_t>(l.arguments.size()));
     for (const int32_t a : l.arguments) put(out, a);
+    put(out, l.early ? 1 : 0);
   }
   put(out, m.workspace_bytes);
   put(out, m.ptx);

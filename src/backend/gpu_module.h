@@ -22,6 +22,7 @@ struct Launch {
   std::array<int64_t, 3> block = {1, 1, 1};
   int64_t shared_bytes = 0;
   std::vector<int32_t> arguments;
+  bool early = false;  // it may begin before the launch in front of it is done, and waits by itself
   bool operator==(const Launch&) const = default;
 };
 

@@ -24,9 +24,12 @@ constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 struct Processor {
   const char* name;
   const char* features;
+  bool early;  // kernels can wait by themselves for those in front of them
 };
-constexpr Processor kProcessors[] = {
-    {"sm_80", "+ptx70"}, {"sm_86", "+ptx71"}, {"sm_89", "+ptx78"}, {"sm_90", "+ptx78"}};
+constexpr Processor kProcessors[] = {{"sm_80", "+ptx70", false},
+                                     {"sm_86", "+ptx71", false},
+                                     {"sm_89", "+ptx78", false},
+                                     {"sm_90", "+ptx78", true}};
 
 const Processor* processor_of(const target::Target& t) {
   for (const Processor& p : kProcessors) {
@@ -103,7 +106,7 @@ class PtxCompiler : public GpuCompiler {
  public:
   explicit PtxCompiler(const Processor& processor)
       : GpuCompiler(llvm_cpu::make_machine(kTriple, processor.name, processor.features),
-                    features_of_gpu(), ptx_form()),
+                    features_of_gpu(), ptx_form(processor.early)),
         processor_(processor.name),
         ptxas_(find_ptxas()) {}
 

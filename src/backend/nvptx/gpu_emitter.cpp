@@ -41,13 +41,15 @@ Launch GpuEmitter::kernel(const std::string& name, const Nest& nest) {
   memo_.clear();
   bind_arguments(nest);
   bind_threads(nest);
+  const bool early = form_.wait_for_kernels(b_);
   stmt(nest.body);
   b_.CreateRetVoid();
   return {.kernel = name,
           .grid = nest.grid,
           .block = nest.block,
           .shared_bytes = shared_bytes_,
-          .arguments = nest.arguments};
+          .arguments = nest.arguments,
+          .early = early};
 }
 
 // What a kernel does not write is read only while it runs, except where the function may work in place.

@@ -26,6 +26,8 @@ class KernelForm {
   virtual llvm::Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t extent) = 0;
   virtual llvm::Value* shared_memory(llvm::IRBuilder<>& b) = 0;  // aligned to 16 bytes
   virtual void barrier(llvm::IRBuilder<>& b) = 0;
+  // The kernel waits here until those in front of it are done; false: it does not begin before.
+  virtual bool wait_for_kernels(llvm::IRBuilder<>& /*b*/) { return false; }
   // Begins to copy 4, 8 or 16 bytes to shared memory, zeros where `wanted` (null: always) is false;
   // wait_for_copies ends what the thread has begun. False: there is no such thing here.
   virtual bool begin_copy(llvm::IRBuilder<>& /*b*/, llvm::Value* /*to*/, llvm::Value* /*from*/,
@@ -36,7 +38,8 @@ class KernelForm {
   virtual void wait_for_copies(llvm::IRBuilder<>& /*b*/) {}
 };
 
-std::unique_ptr<KernelForm> ptx_form();
+// `early`: kernels may begin before those in front of them are done.
+std::unique_ptr<KernelForm> ptx_form(bool early);
 std::unique_ptr<KernelForm> simt_form();
 
 }  // namespace tenon::backend::nvptx

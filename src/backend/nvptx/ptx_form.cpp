@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <llvm/IR/ConstantRange.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include "backend/nvptx/kernel_form.h"
@@ -38,6 +39,8 @@ llvm::Intrinsic::ID register_of(ir::ThreadTag tag) {
 
 class PtxForm : public KernelForm {
  public:
+  explicit PtxForm(bool early) : early_(early) {}
+
   llvm::Function* begin(llvm::Module& module, llvm::IRBuilder<>& b, const std::string& name,
                         const Nest& nest) override {
     llvm::LLVMContext& ctx = module.getContext();
@@ -80,6 +83,15 @@ class PtxForm : public KernelForm {
     return made;
   }
 
+  // The next kernel is let in as soon as this one may touch memory: its blocks take the places that
+  // become free, and wait there.
+  bool wait_for_kernels(llvm::IRBuilder<>& b) override {
+    if (!early_) return false;
+    assembly(b, "griddepcontrol.wait;");
+    assembly(b, "griddepcontrol.launch_dependents;");
+    return true;
+  }
+
   bool has_copies() const override { return true; }
 
   bool begin_copy(llvm::IRBuilder<>& b, Value* to, Value* from, int64_t bytes,
@@ -102,6 +114,11 @@ class PtxForm : public KernelForm {
   }
 
  private:
+  static void assembly(llvm::IRBuilder<>& b, const char* text) {
+    auto* type = llvm::FunctionType::get(b.getVoidTy(), false);
+    b.CreateCall(llvm::InlineAsm::get(type, text, "~{memory}", /*hasSideEffects=*/true));
+  }
+
   void annotate(llvm::Module& module, llvm::IRBuilder<>& b, const char* what, int64_t value) {
     llvm::LLVMContext& ctx = module.getContext();
     auto* number = llvm::ConstantAsMetadata::get(b.getInt32(static_cast<uint32_t>(value)));
@@ -110,11 +127,12 @@ class PtxForm : public KernelForm {
             ctx, {llvm::ConstantAsMetadata::get(fn_), llvm::MDString::get(ctx, what), number}));
   }
 
+  bool early_;
   llvm::Function* fn_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<KernelForm> ptx_form() { return std::make_unique<PtxForm>(); }
+std::unique_ptr<KernelForm> ptx_form(bool early) { return std::make_unique<PtxForm>(early); }
 
 }  // namespace tenon::backend::nvptx

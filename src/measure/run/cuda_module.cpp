@@ -121,8 +121,16 @@ void CardModule::add_to(cuda::Graph graph, cuda::GraphNode& last, const Pointers
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const cuda::KernelNodeParams n = params_of(i, p, arguments);
     cuda::GraphNode node = nullptr;
-    card_.check(card_.driver().GraphAddKernelNode(&node, graph, &last, last != nullptr ? 1 : 0, &n),
+    const bool early = module_.launches[i].early && last != nullptr &&
+                       card_.driver().GraphAddDependencies != nullptr;
+    const bool waits = last != nullptr && !early;
+    card_.check(card_.driver().GraphAddKernelNode(&node, graph, &last, waits ? 1 : 0, &n),
                 "adding to a graph");
+    if (early) {
+      card_.check(card_.driver().GraphAddDependencies(graph, &last, &node,
+                                                      &cuda::kProgrammaticEdge, 1),
+                  "adding to a graph");
+    }
     last = node;
   }
 }

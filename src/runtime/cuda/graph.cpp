@@ -50,11 +50,12 @@ void place_launch(tenon_model_ctx& ctx, int32_t step, int32_t of_table, size_t a
   ++ctx.launch_count;
 }
 
-// Drivers before 12.3 know no edges of other kinds: there a kernel that could begin early waits.
+// Drivers before 12.3 know no edges of other kinds: there a kernel that could begin early waits. So
+// does one that has several in front of it.
 Status add_node(tenon_model_ctx& ctx, Launch& launch, const GraphNode* after, size_t count,
                 bool early) {
   const Driver& driver = *ctx.card->driver;
-  early = early && driver.GraphAddDependencies != nullptr;
+  early = early && count == 1 && driver.GraphAddDependencies != nullptr;
   Status status = driver.GraphAddKernelNode(&launch.node, ctx.graph, early ? nullptr : after,
                                             early ? 0 : count, &launch.params);
   for (size_t i = 0; early && i < count && status == kSuccess; ++i) {
