@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every family on small odd shapes, as kernels: SIMT on this machine gives the answer of the
+// definition, and all of them become PTX.
+#include <gtest/gtest.h>
+
+#include "backend/backend.h"
+#include "fuzz/random_dag.h"
+#include "ir/print.h"
+#include "lower/lower.h"
+#include "schedule/state.h"
+#include "simt/harness.h"
+#include "templates/cases.h"
+#include "templates/template.h"
+
+namespace tenon::templates {
+namespace {
+
+class GpuSimtTest : public ::testing::TestWithParam<Case> {};
+
+TEST_P(GpuSimtTest, KernelsAreRight) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(*dag, rng);
+  const auto expected = te::evaluate(*dag, inputs);
+  const schedule::State initial(dag, std::make_shared<target::Target>(simt::simt_target()));
+  const Choice choice = choose(initial);
+  const auto state = schedule::replay(initial, choice.trace);
+  ASSERT_TRUE(state);
+  const auto f = lower::lower(*state);
+  ASSERT_TRUE(f);
+  std::vector<ir::Array> args = lower::pack_inputs(*state, inputs);
+  const size_t first = args.size();
+  for (ir::Array& a : lower::make_outputs(*state)) args.push_back(std::move(a));
+  ASSERT_EQ(simt::run(*f, args), runtime::cuda::kSuccess) << ir::to_string(*f);
+  const std::vector<ir::Array> outputs(args.begin() + static_cast<ptrdiff_t>(first), args.end());
+  const std::string why =
+      fuzz::compare(expected, lower::unpack_outputs(*state, outputs), *dag, state->error_factor());
+  EXPECT_EQ(why, "") << ir::to_string(*f);
+  static const auto ptx = backend::make_compiler(simt::gpu("sm_90"));
+  EXPECT_FALSE(ptx->emit(*f, backend::Emit::kAssembly).bytes.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GpuSimtTest, ::testing::ValuesIn(cases()),
+                         [](const auto& i) { return i.param.name; });
+
+}  // namespace
+}  // namespace tenon::templates
