@@ -15,8 +15,9 @@ TaskToTune to_tune(const plan::Network& network, size_t task);
 // A program that was tuned, as plans have it.
 plan::TaskPlan tuned_program(const task::Task& t, const schedule::Trace& trace, plan::From from);
 
-// The best verified of each task on this target (see measure::measured_target) and protocol, among those that may serve it
-// (task::serve). One that may not, or a task that cannot be read, costs no other task anything.
+// The best verified of each task on this target (see measure::measured_target) and protocol, among
+// those that may serve it (task::serve). One that may not, or a task that cannot be read, costs no
+// other task anything.
 struct BestRecords {
   plan::NetworkPlan plan;          // programs of tasks, or why their best record is none
   plan::LayoutTimes layout_times;  // the layouts under which they were measured

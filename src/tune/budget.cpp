@@ -33,7 +33,8 @@ std::optional<size_t> Budget::next() const {
   return best;
 }
 
-// Old evidence is not forgotten below the weight of a hope: one step without luck does not end a kind.
+// Old evidence is not forgotten below the weight of a hope: one step without luck does not end a
+// kind.
 void Budget::report(size_t kind, double gained_s, double spent_s) {
   Kind& k = kinds_[kind];
   k.gained_s += gained_s;

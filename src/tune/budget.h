@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the next seconds of a run go into. Kinds of decisions (loops, layouts, pairs) compete for them as tasks compete
-// inside one kind: by how much each gained in a second lately. A kind that gains nothing falls behind and gets no more.
+// What the next seconds of a run go into. Kinds of decisions (loops, layouts, pairs) compete for
+// them as tasks compete inside one kind: by how much each gained in a second lately. A kind that
+// gains nothing falls behind and gets no more.
 //
 //   Budget b;
-//   const size_t loops = b.add("loops", 2e-3), layouts = b.add("layouts", 5e-4);   // hopes, in seconds of the networks
+//   const size_t loops = b.add("loops", 2e-3), layouts = b.add("layouts", 5e-4);   // hopes
 //   while (const auto kind = b.next()) b.report(*kind, gained_s, spent_s);
 #pragma once
 
@@ -29,7 +30,8 @@ class Budget {
 
   // `hope_s` is what its first seconds are taken to gain.
   size_t add(std::string name, double hope_s);
-  // The kind that is expected to gain most in a second, once each has had its first few steps; nothing: all are over.
+  // The kind that is expected to gain most in a second, once each has had its first few steps;
+  // nothing: all are over.
   std::optional<size_t> next() const;
   void report(size_t kind, double gained_s, double spent_s);
   void end(size_t kind) { kinds_[kind].over = true; }

@@ -54,8 +54,8 @@ bool Contest::gives_up(size_t kind) const {
          budget_.rate(kind) < kBehind * budget_.rate(kLoops);
 }
 
-// What it decides may add contenders, so nothing of it is used afterwards. The loops go on: there may be others now, or
-// trials that were kept for this kind.
+// What it decides may add contenders, so nothing of it is used afterwards. The loops go on: there
+// may be others now, or trials that were kept for this kind.
 void Contest::end(size_t kind) {
   budget_.end(kind);
   const auto decide = contenders_[kind].decide;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of decisions that share the seconds of a run (budget.h). The first one, the loops, goes on to the end; the
-// others are given up once they gain less in a second than the loops do, and then say what they decided.
+// Kinds of decisions that share the seconds of a run (budget.h). The first one, the loops, goes on
+// to the end; the others are given up once they gain less in a second than the loops do, and then
+// say what they decided.
 //
 //   Contest c(now);
 //   c.add({.name = "loops", .hope_s = 1e-3, .step = .., .gained_s = ..});
-//   c.add({.name = "layouts", .hope_s = 5e-4, .step = .., .gained_s = .., .used_up = .., .decide = ..});
+//   c.add({.name = "layouts", .hope_s = 5e-4, .step = .., .gained_s = .., .decide = ..});
 //   c.run(stop);
 #pragma once
 
@@ -34,7 +35,8 @@ class Contest {
   explicit Contest(Clock now) : now_(std::move(now)) {}
 
   void add(Contender c);
-  // Until `stop` says so, or nobody has anything left to try. Those that are not over then have decided nothing.
+  // Until `stop` says so, or nobody has anything left to try. Those that are not over then have
+  // decided nothing.
   void run(const Stop& stop);
   // Of those that are not over, by what they have found: there is no more time for them.
   void decide_all();

@@ -88,7 +88,8 @@ void Gatherer::fill() {
   }
 }
 
-// What the machine failed to find out is no record. One that finds out nothing any more is of no use.
+// What the machine failed to find out is no record. One that finds out nothing any more is of no
+// use.
 void Gatherer::record(const std::vector<Measurement>& batch) {
   std::vector<Measurement> decided;
   for (const Measurement& m : batch) {

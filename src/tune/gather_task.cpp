@@ -2,7 +2,6 @@
 #include "tune/gather_task.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "neural/models.h"
@@ -11,6 +10,7 @@
 #include "support/check.h"
 #include "support/hash.h"
 #include "task/serve.h"
+#include "tune/measured.h"
 
 namespace tenon::tune {
 namespace {
@@ -24,19 +24,6 @@ constexpr int kMostDry = 8;          // then the space is taken to be exhausted
 
 uint64_t seed_of(uint64_t seed, const std::string& key, int purpose) {
   return Hasher().add(seed).add(key).add(purpose).value();
-}
-
-double seconds_of(const Measurement& m) {
-  return has_time(m) ? m.median_s : std::numeric_limits<double>::infinity();
-}
-
-// Records of older versions have none, and damaged ones none that can be read.
-space::Choices read_choices(const std::string& json) {
-  try {
-    return json.empty() ? space::Choices{} : space::choices_from_json(json);
-  } catch (const UserError&) {
-    return {};
-  }
 }
 
 }  // namespace

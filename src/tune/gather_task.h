@@ -61,7 +61,8 @@ class GatherTask {
   const task::Task& task() const { return given_.task.task; }
   // What is on record of the task, target and protocol.
   void read(const std::vector<task::Measurement>& records);
-  // Up to n programs that were never measured; empty: it has as many as it should, or all there are.
+  // Up to n programs that were never measured; empty: it has as many as it should, or all there
+  // are.
   std::vector<space::Program> next(size_t n);
   // What came of programs, in the same order.
   void learn(std::span<const space::Program> programs, const std::vector<task::Measurement>& got);

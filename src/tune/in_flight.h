@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that were submitted and are not told of yet, in batches. Answers come back in any order and are given out by
-// batch, in the order of submission, so that how fast anything was does not change what a strategy learns.
+// Programs that were submitted and are not told of yet, in batches. Answers come back in any order
+// and are given out by batch, in the order of submission, so that how fast anything was does not
+// change what a strategy learns.
 //
 //   flight.submit({.entry = 3, .proposed = candidates}, task, traces, best_s);
 //   if (flight.await(stop)) Batch oldest = flight.take();

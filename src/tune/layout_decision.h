@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From layout times to the layouts of whole models: plan::choose_layouts decides, and the conversions that its choice
-// needs are measured before it stands.
+// From layout times to the layouts of whole models: plan::choose_layouts decides, and the
+// conversions that its choice needs are measured before it stands.
 #pragma once
 
 #include <functional>

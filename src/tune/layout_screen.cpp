@@ -11,7 +11,8 @@ constexpr size_t kWaiting = 128;
 
 }  // namespace
 
-// What is in front of the queue is what the strategy knows to be good: without a trained model it comes first.
+// What is in front of the queue is what the strategy knows to be good: without a trained model it
+// comes first.
 std::optional<space::Program> LayoutScreen::next(Rng& rng) {
   const bool judges = model_ != nullptr && model_->trained();
   if (waiting_.size() < (judges ? kWaiting / 2 : 1)) refill(rng);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layouts that were proposed and wait to be timed. To time one takes the trials of its loops, so hundreds are looked at
-// by the cost model first: what the default program under each layout is worth.
+// Layouts that were proposed and wait to be timed. To time one takes the trials of its loops, so
+// hundreds are looked at by the cost model first: what the default program under each layout is
+// worth.
 //
-//   LayoutScreen screen(space, *strategy, model, [&](const space::Program& p) { return task_with(p); });
+//   LayoutScreen screen(space, *strategy, model, [&](const auto& p) { return task_with(p); });
 //   while (auto layout = screen.next(rng)) ...   // the most promising one now
 #pragma once
 

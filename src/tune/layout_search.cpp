@@ -35,8 +35,8 @@ struct Operator {
   double default_s = kNever, best_s = kNever;
   bool done = false;
 
-  // What it costs now; after a few layouts less and less. Several layouts of the dearest operators tell more than one of
-  // each, which would be the one that it has.
+  // What it costs now; after a few layouts less and less. Several layouts of the dearest operators
+  // tell more than one of each, which would be the one that it has.
   double hope() const {
     const double s = std::isfinite(best_s) ? best_s : given.task.flops / kGuessedFlops;
     return weight * s / (1 + std::max(0, tried - kFirstLayouts));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The joint stage of Xu et al., "ALT": layouts and loops together. A strategy proposes a layout of an operator's edges, the
-// loop space of that layout is built, its loops are tuned with as many trials as every other layout gets, and the best
-// time found rewards the layout. What comes out are layout times; which of them a network takes is decided by
-// plan::choose_layouts.
+// The joint stage of Xu et al., "ALT": layouts and loops together. A strategy proposes a layout of
+// an operator's edges, the loop space of that layout is built, its loops are tuned with as many
+// trials as every other layout gets, and the best time found rewards the layout. What comes out are
+// layout times; which of them a network takes is decided by plan::choose_layouts.
 //
 //   LayoutSearch search(tasks, specs, tuner_options, options, measurer, db, run, tell);
 //   while (search.step(stop)) {}
@@ -40,7 +40,8 @@ class LayoutSearch {
   LayoutSearch(const LayoutSearch&) = delete;
   LayoutSearch& operator=(const LayoutSearch&) = delete;
 
-  // One layout of one operator, the one first where most is to be gained; false: nothing is left to try.
+  // One layout of one operator, the one first where most is to be gained; false: nothing is left to
+  // try.
   bool step(const std::function<bool()>& stop);
 
   const plan::LayoutTimes& layout_times() const;
@@ -48,7 +49,8 @@ class LayoutSearch {
   int64_t screened() const;  // layouts that the cost model looked at
   // What the best layouts found save in all networks, conversions between them left out.
   double gained_s() const;
-  // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file or no learner.
+  // For later runs and other models, into LayoutOptions::learned; nothing if there is no such file
+  // or no learner.
   void keep_learned() const;
 
  private:

@@ -38,7 +38,8 @@ struct Pair {
     return keys(*this) == keys(o);
   }
 
-  // Its first input and its output lie as those of the two: else conversions around them would differ too.
+  // Its first input and its output lie as those of the two: else conversions around them would
+  // differ too.
   bool fits() const {
     const auto lies = [](const task::Task& t, const te::Tensor& tensor) {
       return t.edges.at(tensor.name());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which depthwise convolutions are computed with the pointwise one behind them. The task of both and the two tasks that it
-// would replace are tuned with as many trials each; it is taken where it is faster than the two together. What lies
-// between tasks does not count here: the comparison of whole networks is the judge.
+// Which depthwise convolutions are computed with the pointwise one behind them. The task of both
+// and the two tasks that it would replace are tuned with as many trials each; it is taken where it
+// is faster than the two together. What lies between tasks does not count here: the comparison of
+// whole networks is the judge.
 //
 //   PairSearch search({{apart, joined}}, tuner_options, options, measurer, db, run, tell);
 //   while (search.step(stop)) {}

@@ -64,14 +64,14 @@ class Draw {
   Rng& rng_;
 };
 
-// ---- epilogues -----------------------------------------------------------------------------------
+// ---- epilogues ----------------------------------------------------------------------------------
 
 Tensor sum_of(Builder& b, const std::string& name, const Tensor& x, const Tensor& y) {
   return te::elementwise(b, name, {x, y}, [](auto v) { return v[0] + v[1]; });
 }
 
-// A bias of the shape given, a second operand as of a skip connection, and what follows. Tensors are
-// called as in tasks of networks, so that a shape which one of them has is the same task.
+// A bias of the shape given, a second operand as of a skip connection, and what follows. Tensors
+// are called as in tasks of networks, so that a shape which one of them has is the same task.
 void finish(Builder& b, Draw& d, Tensor y, std::vector<int64_t> bias_shape) {
   if (d.chance(0.8)) y = sum_of(b, "bias", y, b.constant("w1", ir::kF32, std::move(bias_shape)));
   if (d.chance(0.2)) y = sum_of(b, "add", y, b.input("x1", ir::kF32, y.shape()));
@@ -83,7 +83,7 @@ void finish(Builder& b, Draw& d, Tensor y, std::vector<int64_t> bias_shape) {
   b.output(y);
 }
 
-// ---- kinds ---------------------------------------------------------------------------------------
+// ---- kinds --------------------------------------------------------------------------------------
 
 // Kernel, stride and dilation of an image's two dimensions, padded so that its size stays, mostly.
 struct Window {
@@ -218,7 +218,7 @@ const Kind& draw_kind(Rng& rng) {
   return kKinds.front();
 }
 
-// ---- tasks ---------------------------------------------------------------------------------------
+// ---- tasks --------------------------------------------------------------------------------------
 
 bool fits(const te::ComputeDag& dag, const RandomTaskOptions& o) {
   const double flops = te::flops(dag);

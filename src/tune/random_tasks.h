@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks of random shapes that follow those of real networks: convolutions of every kind, products of
-// matrices, rows (softmax, norms) and pooling, with the epilogues that networks have. They are what
-// a cost model is trained on, so that it has seen more than the shapes of a few networks.
+// Tasks of random shapes that follow those of real networks: convolutions of every kind, products
+// of matrices, rows (softmax, norms) and pooling, with the epilogues that networks have. They are
+// what a cost model is trained on, so that it has seen more than the shapes of a few networks.
 //
 //   random_tasks({.count = 2, .seed = 7}, target)
 //     =>  conv 3x3 of 96 channels on 28x28, bias, relu;  matmul 197x768x3072, bias

@@ -24,8 +24,8 @@ using space::Program;
 // Populations of the size that a whole space deserves would hold each recorded program many times.
 constexpr size_t kLeastPopulation = 64, kMostPopulation = 512;
 
-// The holes are those of the space that the programs come from, with the values that were recorded: each answer leaves
-// the programs that took it, until one is left.
+// The holes are those of the space that the programs come from, with the values that were recorded:
+// each answer leaves the programs that took it, until one is left.
 class RecordedSkeleton : public space::Skeleton {
  public:
   explicit RecordedSkeleton(std::shared_ptr<const ReplaySpace> r) : r_(std::move(r)) {}
@@ -146,7 +146,8 @@ std::optional<Program> read_program(const task::Task& t, const std::string& json
 
 namespace {
 
-// What tells the programs of a space apart from each other, and those that it does not know from all others.
+// What tells the programs of a space apart from each other, and those that it does not know from
+// all others.
 space::Choices choices_of(const space::Space& s, const Program& p, size_t index) {
   const space::HoleId known_here{space::HoleKind::kSwitch, 0, -1};
   auto known = s.recognise(p.trace);

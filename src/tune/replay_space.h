@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Search against what was measured before, without a device: the space holds the recorded programs of a task and no
-// others, the measurer answers with what came of them. Shows how strategies and cost models would have fared.
+// Search against what was measured before, without a device: the space holds the recorded programs
+// of a task and no others, the measurer answers with what came of them. Shows how strategies and
+// cost models would have fared.
 //
 //   auto recorded = std::make_shared<const ReplaySpace>(task, db.measurements(...));
-//   std::vector<double> best = replay(recorded, {.strategy = "evolution", .seed = 3, .trials = 100});
+//   std::vector<double> best = replay(recorded, {.strategy = "evolution", .trials = 100});
 //   best[9] / recorded->best_s();   // after ten trials
 #pragma once
 
@@ -21,7 +22,8 @@ namespace tenon::tune {
 
 class ReplaySpace {
  public:
-  // Of one task, target and protocol, oldest first. Traces that do not replay for the task are left out.
+  // Of one task, target and protocol, oldest first. Traces that do not replay for the task are left
+  // out.
   ReplaySpace(task::Task t, const std::vector<task::Measurement>& measurements);
 
   const task::Task& task() const { return task_; }
@@ -44,7 +46,8 @@ class ReplaySpace {
 
 // The holes of the space `joint`, with the values that recorded programs took.
 std::unique_ptr<space::Space> replay_space(std::shared_ptr<const ReplaySpace> recorded);
-// Answers with the last word on each trace, failures too; one that is not on record is refused. `seen` is told each.
+// Answers with the last word on each trace, failures too; one that is not on record is refused.
+// `seen` is told each.
 std::unique_ptr<measure::Measurer> replay_measurer(
     std::shared_ptr<const ReplaySpace> recorded,
     std::function<void(const task::Measurement&)> seen = nullptr);
@@ -57,8 +60,9 @@ struct ReplayOptions {
   int64_t round = 0;  // 0: a tenth of the trials, at most 32
   int threads = 0;    // 0: one per core
 };
-// The best time after each trial, infinity until one ran; shorter than `trials` when the strategy found nothing more.
-// The oldest program is tried first, as tuning begins with the default. Throws UserError for unknown rows.
+// The best time after each trial, infinity until one ran; shorter than `trials` when the strategy
+// found nothing more. The oldest program is tried first, as tuning begins with the default. Throws
+// UserError for unknown rows.
 std::vector<double> replay(const std::shared_ptr<const ReplaySpace>& recorded,
                            const ReplayOptions& options);
 

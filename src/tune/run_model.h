@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,9 @@ class RunModel {
   void add(const task::Task& t, const space::Program& p, double seconds);
   // Lets the model learn what was added.
   void train();
+  // How it ranked programs of a task that were then measured, in seconds.
+  cost::RankingQuality ranking(const task::Task& t, std::span<const space::Program> programs,
+                               std::span<const double> seconds) const;
 
  private:
   std::unique_ptr<cost::CostModel> model_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Zheng et al., "Ansor" (OSDI 2020), section 6: spend the next round where the objective is predicted to fall most.
+// Zheng et al., "Ansor" (OSDI 2020), section 6: spend the next round where the objective is
+// predicted to fall most.
 #include "tune/scheduler.h"
 
 #include <algorithm>

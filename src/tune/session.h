@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// From models to tuned artifacts: default artifacts first, then which convolutions are computed in pairs, then layouts and
-// loops together, then loops alone within a budget, artifacts renewed on the way, and at the end a comparison of whole
-// networks in which a task that does not gain keeps its default.
+// From models to tuned artifacts: default artifacts first, then which convolutions are computed in
+// pairs, then layouts and loops together, then loops alone within a budget, artifacts renewed on
+// the way, and at the end a comparison of whole networks in which a task that does not gain keeps
+// its default.
 //
 //   Session s(models, options, measurer, timer, db, forward);
-//   Summary sum = s.run(stop);   // at every moment the best verified artifact lies in each model's directory
+//   Summary sum = s.run(stop);   // each model's directory always has the best verified artifact
 #pragma once
 
 #include <filesystem>
@@ -21,6 +22,7 @@
 #include "tune/budget.h"
 #include "tune/layout_search.h"
 #include "tune/pair_search.h"
+#include "tune/run_log.h"
 #include "tune/tuner.h"
 
 namespace tenon::tune {
@@ -72,9 +74,6 @@ struct Summary {
   std::vector<TaskTuner::Reason> reasons;
   std::string history;  // why later runs will not know what this one learned; empty: they will
 };
-
-// Events as the database keeps them, with the time.
-using Forward = std::function<void(const std::string& json)>;
 
 class Session {
  public:

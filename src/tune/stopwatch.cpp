@@ -11,4 +11,10 @@ Clock machine_clock() {
   };
 }
 
+double Stopwatch::since(const std::map<std::string, double>& before,
+                        const std::string& part) const {
+  const auto now = seconds_.find(part), then = before.find(part);
+  return (now == seconds_.end() ? 0 : now->second) - (then == before.end() ? 0 : then->second);
+}
+
 }  // namespace tenon::tune

@@ -8,7 +8,8 @@
 
 namespace tenon::tune {
 
-// Seconds from some moment on. Another one than the machine's makes a run on the pretend device the same every time.
+// Seconds from some moment on. Another one than the machine's makes a run on the pretend device the
+// same every time.
 using Clock = std::function<double()>;
 Clock machine_clock();
 
@@ -23,6 +24,8 @@ class Stopwatch {
     return fn();
   }
   const std::map<std::string, double>& seconds() const { return seconds_; }
+  // What `part` took since seconds() gave `before`.
+  double since(const std::map<std::string, double>& before, const std::string& part) const;
 
  private:
   struct Span {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The best times of single tasks, for stages that compare them: each is tuned once, with as many trials as every other.
+// The best times of single tasks, for stages that compare them: each is tuned once, with as many
+// trials as every other.
 //
 //   TaskTimes times(tuner_options, 16, 2, measurer, db, run, tell);
-//   if (times.seconds_of(joined, stop) < times.seconds_of(first, stop) + times.seconds_of(second, stop)) ...
+//   if (times.seconds_of(joined, stop) < times.seconds_of(apart, stop)) ..
 #pragma once
 
 #include <functional>
@@ -15,8 +16,8 @@ namespace tenon::tune {
 
 class TaskTimes {
  public:
-  // `trials` of each task, measured in so many rounds. `db` may be null. Only what went wrong is told: rounds are these
-  // tasks' own business.
+  // `trials` of each task, measured in so many rounds. `db` may be null. Only what went wrong is
+  // told: rounds are these tasks' own business.
   TaskTimes(const TunerOptions& tuner, int64_t trials, int64_t rounds, measure::Measurer& measurer,
             db::Database* db, std::string run, Tell tell);
 

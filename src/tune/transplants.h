@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one task takes over from tasks that are alike: its strategy begins with their programs, and what came of them is
-// told once they were measured.
+// What one task takes over from tasks that are alike: its strategy begins with their programs, and
+// what came of them is told once they were measured.
 #pragma once
 
 #include <map>
@@ -20,8 +20,8 @@ struct TaskResult;
 
 class Transplants {
  public:
-  // Before the first proposals of the task; again: nothing. At most a quarter of a round of `round` programs, and no more
-  // than eight.
+  // Before the first proposals of the task; again: nothing. At most a quarter of a round of `round`
+  // programs, and no more than eight.
   void begin(history::KnownPrograms& known, const space::Space& space, search::Strategy& strategy,
              size_t round);
   // What came of those in a round; nothing if it had none of them.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tunes a set of tasks, round by round: the scheduler picks a task, a strategy proposes programs, the measurer times
-// them, new bests are verified, everything is recorded, the cost model learns. What was recorded before counts as
-// measured: to go on after a kill is to begin again.
+// Tunes a set of tasks, round by round: the scheduler picks a task, a strategy proposes programs,
+// the measurer times them, new bests are verified, everything is recorded, the cost model learns.
+// What was recorded before counts as measured: to go on after a kill is to begin again.
 //
 //   TaskTuner tuner(tasks, {{.weights = {2, 1}}}, options, measurer, &db, run, tell);
 //   while (tuner.step(stop)) {}
@@ -89,15 +89,17 @@ class TaskTuner {
   TaskTuner(const TaskTuner&) = delete;
   TaskTuner& operator=(const TaskTuner&) = delete;
 
-  // One round; false: no trials left, or nothing left to try. `stop` is asked between measurements. Where the measurer
-  // overlaps, the next round is proposed and measured meanwhile.
+  // One round; false: no trials left, or nothing left to try. `stop` is asked between measurements.
+  // Where the measurer overlaps, the next round is proposed and measured meanwhile.
   bool step(const std::function<bool()>& stop);
   // From now on; 0: no limit.
   void set_trials(int64_t trials);
-  // Cancels what is in flight and was not begun, and keeps what comes of the rest: after the last step.
+  // Cancels what is in flight and was not begun, and keeps what comes of the rest: after the last
+  // step.
   void settle();
   const std::vector<TaskResult>& results() const;
-  // Interleaved re-measurement of the best few and the default of each task that gained; the winner becomes the best.
+  // Interleaved re-measurement of the best few and the default of each task that gained; the winner
+  // becomes the best.
   void finals(double seconds_per_task, const std::function<bool()>& stop);
 
   int64_t measured() const;  // in this run
