@@ -68,7 +68,7 @@ void Searches::open(Contest& contest, Stop halted) {
   open_pairs();
 }
 
-// They are for whole networks, whose artifacts are made.
+// They are for whole networks, whose artifacts are made, and decide about the vectors of CPUs.
 bool Searches::may_search() const {
   const SessionOptions& o = parts_.options;
   return o.tasks == "*" && o.compile.target.is_cpu() && o.tuner.verify != Verify::kOff &&
