@@ -52,8 +52,10 @@ Launch GpuEmitter::kernel(const std::string& name, const Nest& nest) {
           .early = early};
 }
 
-// What a kernel does not write is read only while it runs, except where the function may work in place.
+// What a kernel does not write is read only while it runs, except where the function may work in place. A kernel that
+// begins early finds it unwritten at first: no load may be moved in front of the place where it waits.
 void GpuEmitter::bind_arguments(const Nest& nest) {
+  const bool unchanging = !form_.begins_early();
   const auto in_place = [&](int32_t i) {
     return f_.in_place >= 0 && (i == f_.in_place || i == static_cast<int32_t>(f_.num_inputs));
   };
@@ -65,7 +67,7 @@ void GpuEmitter::bind_arguments(const Nest& nest) {
       base->setName(buffer.name());
       Storage& s = buffers_[buffer.get()];
       s.base = base;
-      s.read_only = !in_place(i) && !nest.stored.contains(buffer.get());
+      s.read_only = unchanging && !in_place(i) && !nest.stored.contains(buffer.get());
       continue;
     }
     base->setName("workspace");
@@ -73,7 +75,7 @@ void GpuEmitter::bind_arguments(const Nest& nest) {
       const auto offset = static_cast<uint64_t>(plan_.places.at(buffer.get()).offset);
       Storage& s = buffers_[buffer.get()];
       s.base = b_.CreateConstInBoundsGEP1_64(b_.getInt8Ty(), base, offset, buffer.name());
-      s.read_only = !nest.stored.contains(buffer.get());
+      s.read_only = unchanging && !nest.stored.contains(buffer.get());
     }
   }
 }

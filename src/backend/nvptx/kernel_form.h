@@ -28,6 +28,7 @@ class KernelForm {
   virtual void barrier(llvm::IRBuilder<>& b) = 0;
   // The kernel waits here until those in front of it are done; false: it does not begin before.
   virtual bool wait_for_kernels(llvm::IRBuilder<>& /*b*/) { return false; }
+  virtual bool begins_early() const { return false; }
   // Begins to copy 4, 8 or 16 bytes to shared memory, zeros where `wanted` (null: always) is false;
   // wait_for_copies ends what the thread has begun. False: there is no such thing here.
   virtual bool begin_copy(llvm::IRBuilder<>& /*b*/, llvm::Value* /*to*/, llvm::Value* /*from*/,

@@ -92,6 +92,7 @@ class PtxForm : public KernelForm {
     return true;
   }
 
+  bool begins_early() const override { return early_; }
   bool has_copies() const override { return true; }
 
   bool begin_copy(llvm::IRBuilder<>& b, Value* to, Value* from, int64_t bytes,

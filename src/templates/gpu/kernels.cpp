@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "arith/linear.h"
-#include "templates/write.h"
 
 namespace tenon::templates::gpu {
 
@@ -71,11 +70,15 @@ void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int6
 }
 
 void store_edges(Builder& b, const Request& request) {
-  store_fixed_inputs(b, request);
-  for (const te::Tensor& t : b.dag().outputs) {
+  const auto store = [&](const te::Tensor& t) {
     const auto it = request.fixed.find(t.name());
-    if (it != request.fixed.end()) b.store(b.stage(t.name()), it->second);
-  }
+    // The plain order under another name stays plain, for templates to name it as they need.
+    if (it == request.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape())))
+      return;
+    b.store(b.stage(t.name()), it->second);
+  };
+  for (const te::Input& in : b.dag().inputs) store(in.tensor);
+  for (const te::Tensor& t : b.dag().outputs) store(t);
 }
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op) {
