@@ -80,10 +80,10 @@ void Module::run(Context& context) {
   } catch (const api::Error&) {
     if (process_ == getpid()) throw;
   }
+  context.session = api::Session(library_, threads_);
   process_ = getpid();
   idle_.clear();
   contexts_ = 1;
-  context.session = api::Session(library_, threads_);
   run_once();
 }
 
