@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -191,20 +190,6 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
 
 std::string manifest_text(const Program& program) {
   return manifest_text(program, std::vector<CompiledKernel>(program.kernels.size()), 0, {});
-}
-
-FileEntry describe_file(const std::filesystem::path& folder, const std::string& name,
-                        int64_t limit) {
-  std::ifstream in(folder / name, std::ios::binary);
-  Sha256 sha;
-  int64_t bytes = 0;
-  std::vector<char> buffer(1 << 20);
-  while (bytes < limit && in) {
-    in.read(buffer.data(), std::min(limit - bytes, static_cast<int64_t>(buffer.size())));
-    sha.add(buffer.data(), static_cast<size_t>(in.gcount()));
-    bytes += in.gcount();
-  }
-  return {name, bytes, hex(sha.digest())};
 }
 
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files) {

@@ -2,11 +2,10 @@
 // A manifest is what a library says about itself, as JSON. It lies beside the library as NAME.json, and inside it.
 #pragma once
 
-#include <filesystem>
-#include <limits>
 #include <string>
 #include <vector>
 
+#include "artifact/file_entry.h"
 #include "artifact/kernels.h"
 #include "artifact/program.h"
 #include "support/sha256.h"
@@ -24,14 +23,6 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
 // The same of a program that was not compiled: without what only machine code and weights tell.
 std::string manifest_text(const Program& program);
 
-struct FileEntry {
-  std::string name;  // relative to the folder
-  int64_t bytes = 0;
-  std::string sha256;
-};
-// Reads the file, or its first `limit` bytes.
-FileEntry describe_file(const std::filesystem::path& folder, const std::string& name,
-                        int64_t limit = std::numeric_limits<int64_t>::max());
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);
 

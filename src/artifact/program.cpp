@@ -55,14 +55,6 @@ void check_step(const Program& p, const Step& step) {
 
 }  // namespace
 
-int64_t TensorInfo::bytes() const {
-  int64_t n = dtype.bytes();
-  for (const int64_t extent : shape) {
-    n *= extent;
-  }
-  return n;
-}
-
 int64_t alignment(const target::Target& t) { return t.is_cpu() ? kAlignment : kGpuAlignment; }
 
 target::Target host_of(const target::Target& t) {
