@@ -14,21 +14,20 @@ import numpy
 
 import tenon
 
+# Functions come as pointers: a process may hold several libraries of the same name.
 LOOP = r"""
 #include <time.h>
-#include "NAME.h"
-double least_ns(int batches, int calls, const void* const* in, void* const* out) {
-  NAME_ctx* ctx = NAME_create(1, 0);
-  double best = NAME_run(ctx, in, out) == 0 ? 1e30 : -1;
+typedef int (*run_fn)(void* ctx, const void* const* in, void* const* out);
+double least_ns(run_fn run, void* ctx, int batches, int calls, const void* const* in, void* const* out) {
+  double best = run(ctx, in, out) == 0 ? 1e30 : -1;
   for (int b = 0; b < batches; ++b) {
     struct timespec t0, t1;
     clock_gettime(CLOCK_MONOTONIC, &t0);
-    for (int i = 0; i < calls; ++i) NAME_run(ctx, in, out);
+    for (int i = 0; i < calls; ++i) run(ctx, in, out);
     clock_gettime(CLOCK_MONOTONIC, &t1);
     double ns = ((t1.tv_sec - t0.tv_sec) * 1e9 + (t1.tv_nsec - t0.tv_nsec)) / calls;
     best = ns < best ? ns : best;
   }
-  NAME_destroy(ctx);
   return best;
 }
 """
@@ -37,16 +36,19 @@ MODEL = "/usr/share/libonnx-testdata/data/node/test_relu/model.onnx"
 
 
 def least_ns_in_c(module, folder, inputs, outputs):
-    source = pathlib.Path(folder) / "loop.c"
-    source.write_text(LOOP.replace("NAME", module.name))
-    loop = pathlib.Path(folder) / "loop.so"
-    subprocess.run(["clang-19", "-O2", "-shared", "-fPIC", source, f"-I{module.folder}", "-o", loop,
-                    f"-L{module.folder}", f"-l{module.name}", f"-Wl,-rpath,{module.folder}"],
-                   check=True)
+    source, loop = pathlib.Path(folder) / "loop.c", pathlib.Path(folder) / "loop.so"
+    source.write_text(LOOP)
+    subprocess.run(["clang-19", "-O2", "-shared", "-fPIC", source, "-o", loop], check=True)
     least = ctypes.CDLL(str(loop)).least_ns
     least.restype = ctypes.c_double
+    library = ctypes.CDLL(f"{module.folder}/lib{module.name}.so")
+    create, destroy = library[f"{module.name}_create"], library[f"{module.name}_destroy"]
+    create.restype = ctypes.c_void_p
+    context = ctypes.c_void_p(create(1, None))
     pointers = [(ctypes.c_void_p * len(a))(*[x.ctypes.data for x in a]) for a in (inputs, outputs)]
-    return least(BATCHES, CALLS, *pointers)
+    best = least(library[f"{module.name}_run"], context, BATCHES, CALLS, *pointers)
+    destroy(context)
+    return best
 
 
 def least_ns(call):
