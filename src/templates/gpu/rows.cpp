@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions of long rows and what is computed from them, a block of threads for each row: softmax,
-// norms, means. Each thread reduces its share of the row, and one of them what they have found.
+// norms, means. Each thread reduces its share of the row, a few of them what all have found, and one
+// of them what these have.
 //
-//   C[i] = sum(k) A[i, k]  =>  C.rf[i, t] = sum(k.0) A[i, k.0*128 + t] by thread t; C[i] = sum(t) C.rf
+//   C[i] = sum(k) A[i, k]  =>  C.rf[i, t] = sum(k.0) A[i, k.0*128 + t] by thread t;
+//                              C.rf.2[i, u] = sum(t.0) C.rf[i, t.0*16 + u]; C[i] = sum(u) C.rf.2[i, u]
 #include <algorithm>
 
 #include "templates/anchor.h"
@@ -19,6 +21,7 @@ using space::Value;
 
 namespace {
 
+constexpr int64_t kAtLast = 16;       // parts that one thread adds up
 constexpr int64_t kLeastLength = 48;  // shorter rows are one thread's work
 
 struct RowsOf {
@@ -72,26 +75,29 @@ class Writer {
       // What is reduced last is a copy of its sum then, and can be attached like the others.
       StageRef sum = b_.stage(op->name());
       if (op == r_.out) sum = b_.cache_write(sum, ir::Scope::kShared);
-      parts.push_back(share_out(sum));
+      parts.push_back(share_out(sum, threads_));
+      if (threads_ > 2 * kAtLast) parts.push_back(share_out(sum, kAtLast));
       sums.push_back(sum);
     }
     const Loop row = bind_rows();
+    const size_t each = parts.size() / sums.size();
     for (size_t i = sums.size(); i-- > 0;) {
       attach(sums[i], row, 0);
-      attach(parts[i], row, b_.refused() ? 0 : b_.now(parts[i]).axes.size() - 1);
+      for (size_t p = (i + 1) * each; p-- > i * each;)
+        attach(parts[p], row, b_.refused() ? 0 : b_.now(parts[p]).axes.size() - 1);
     }
   }
 
  private:
-  // A part of the sum for each thread.
-  StageRef share_out(StageRef sum) {
+  // A part of the sum for each of so many threads.
+  StageRef share_out(StageRef sum, int64_t threads) {
     if (b_.refused()) return {};
     std::vector<Loop> loops;
     const size_t rank = b_.now(sum).axes.size();
     for (size_t d = 0; d < b_.now(sum).reduce_axes.size(); ++d)
       loops.push_back(b_.axis(sum, rank + d));
     const Loop all = b_.fuse(loops);
-    const int64_t t = std::min<int64_t>(threads_, b_.extent(all));
+    const int64_t t = std::min<int64_t>(threads, b_.extent(all));
     const auto [steps, thread] = b_.split<2>(all, {t});
     return b_.rfactor(thread, static_cast<int64_t>(rank));
   }

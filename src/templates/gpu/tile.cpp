@@ -15,6 +15,7 @@ constexpr double kLaunch = 1500;
 constexpr double kSecondKernel = 3500;  // that adds up what blocks share
 constexpr double kStep = 300;           // between two barriers, whatever is computed
 constexpr double kBytesPerClock = 24;   // of sums that blocks leave in memory
+constexpr double kFetched = 48;         // bytes of operands
 constexpr double kReached = 0.8;        // of all sums, at best
 constexpr double kWarpsForAll = 12;     // of a block
 constexpr int64_t kMostSplit = 64;
@@ -61,7 +62,9 @@ double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
   const double length = static_cast<double>(p.length) / static_cast<double>(t.split);
   const double work = static_cast<double>(t.block_slow() * t.block_fast()) * length / rate;
   const double steps = length / static_cast<double>(t.depth) * kStep;
-  double clocks = kLaunch + rounds * (work + steps);
+  const double fetch =
+      4.0 * static_cast<double>(t.block_slow() + t.block_fast()) * length / kFetched;
+  double clocks = kLaunch + rounds * (work + fetch + steps);
   if (t.split > 1) {
     const double bytes = 8.0 * static_cast<double>(p.outer * p.slow * p.fast * t.split);
     clocks += kSecondKernel + bytes / (kBytesPerClock * gpu.multiprocessors);
