@@ -12,9 +12,9 @@ using space::HoleKind;
 
 int64_t algorithm_of(const schedule::Trace& trace) {
   for (const schedule::Step& s : trace) {
-    if (const auto* v = std::get_if<schedule::Variant>(&s)) {
-      return 1 + static_cast<int64_t>(v->algorithm);
-    }
+    const auto* v = std::get_if<schedule::Variant>(&s);
+    if (v == nullptr || v->algorithm == schedule::Algorithm::kGemm) continue;
+    return 1 + static_cast<int64_t>(v->algorithm);
   }
   return 0;
 }

@@ -69,15 +69,29 @@ TEST_P(HolesTest, CanBeReadBack) {
   }
 }
 
+TEST_P(HolesTest, OfGpusCanBeReadBack) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  for (const char* name : {"cuda sm_90", "cuda simt"}) {
+    const schedule::State initial(
+        dag, std::make_shared<const target::Target>(target::parse_target(name)));
+    for (const int64_t block : {0, 1}) {
+      const Request request = request_for(*dag, block);
+      for (const Template& t : templates(initial.target())) expect_read_back(t, initial, request);
+    }
+  }
+}
+
 TEST_P(HolesTest, OfEachAlgorithmCanBeReadBack) {
   const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
-  const schedule::State initial(
-      dag, std::make_shared<const target::Target>(target::parse_target("x86-64-v4-bf16 cores=2")));
-  for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
-    Request request;
-    request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
-    request.accuracy = Accuracy::kFast;
-    for (const Template& t : templates(initial.target())) expect_read_back(t, initial, request);
+  for (const char* name : {"x86-64-v4-bf16 cores=2", "cuda sm_90"}) {
+    const schedule::State initial(
+        dag, std::make_shared<const target::Target>(target::parse_target(name)));
+    for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
+      Request request;
+      request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
+      request.accuracy = Accuracy::kFast;
+      for (const Template& t : templates(initial.target())) expect_read_back(t, initial, request);
+    }
   }
 }
 

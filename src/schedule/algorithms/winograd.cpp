@@ -93,7 +93,29 @@ class Winograd {
     return out;
   }
 
+  // What tiles read, side by side. Only threads of GPUs have registers for all of a tile; elsewhere
+  // tiles are read where they are.
+  ir::Buffer gather_tiles() {
+    if (s_.target().is_cpu()) return {};
+    Shape shape;
+    const auto outer = input_axes(shape);
+    const Expr t = shape.add("wt", all_tiles());
+    std::vector<Expr> points;
+    if (c_.dims == 2) points.push_back(shape.add("wr", points_));
+    points.push_back(shape.add("ws", points_));
+    return add("d", shape, read_input(outer, t, points));
+  }
+
   ir::Buffer transform_input() {
+    const ir::Buffer gathered = gather_tiles();
+    const auto read = [&](const std::vector<Expr>& outer, const Expr& t,
+                          const std::vector<Expr>& points) {
+      if (!gathered.defined()) return read_input(outer, t, points);
+      std::vector<Expr> at = outer;
+      at.push_back(t);
+      at.insert(at.end(), points.begin(), points.end());
+      return ir::load(gathered, at);
+    };
     ir::Buffer rows;
     if (c_.dims == 2) {
       Shape shape;
@@ -102,7 +124,7 @@ class Winograd {
       const Expr a = shape.add("wa", points_);
       const Expr column = shape.add("ws", points_);
       rows = add("v1", shape, choose_row(m_.b, a, [&](size_t r) {
-                   return read_input(outer, t, {number(static_cast<int64_t>(r)), column});
+                   return read(outer, t, {number(static_cast<int64_t>(r)), column});
                  }));
     }
     Shape shape;
@@ -112,7 +134,7 @@ class Winograd {
     const Expr t = shape.add("wt", all_tiles());
     return add("v", shape, choose_row(m_.b, b, [&](size_t r) {
                  const Expr point = number(static_cast<int64_t>(r));
-                 if (c_.dims == 1) return read_input(outer, t, {point});
+                 if (c_.dims == 1) return read(outer, t, {point});
                  std::vector<Expr> at = outer;
                  at.insert(at.end(), {t, a, point});
                  return ir::load(rows, at);

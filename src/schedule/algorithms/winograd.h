@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolution by Winograd's algorithms, for `variant`: tiles of the input transformed (C.v1, C.v), a matrix product per
-// point of a tile (C.m), tiles of the output transformed (C.y1, C.y).
+// point of a tile (C.m), tiles of the output transformed (C.y1, C.y). For GPUs, tiles of the input as they are (C.d)
+// are a stage of their own.
 #pragma once
 
 #include "schedule/algorithms/variant_stages.h"

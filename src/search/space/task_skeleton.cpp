@@ -16,12 +16,13 @@ constexpr double kTemplateShare = 0.2;
 // Of blind draws: what the rule would take, and the definition. The others share the rest.
 constexpr double kRuleShare = 0.15, kDefinitionShare = 0.75;
 
-// 0, or 1 + the algorithm that the trace has.
+// 0, or 1 + the algorithm that the trace has. That a sum is written as one product of matrices is
+// how GPUs compute its definition.
 std::optional<int64_t> algorithm_of(const schedule::Trace& trace) {
   for (const schedule::Step& s : trace) {
-    if (const auto* v = std::get_if<schedule::Variant>(&s)) {
-      return 1 + static_cast<int64_t>(v->algorithm);
-    }
+    const auto* v = std::get_if<schedule::Variant>(&s);
+    if (v == nullptr || v->algorithm == schedule::Algorithm::kGemm) continue;
+    return 1 + static_cast<int64_t>(v->algorithm);
   }
   return 0;
 }

@@ -3,14 +3,13 @@
 // result, its threads fetch pieces of both operands into shared memory together, and each sums up a
 // small tile in registers. Where tiles are too few for the card, blocks share the sums, and a second
 // kernel adds up what they found, in a fixed order.
+#include "templates/gpu/contraction.h"
+
 #include <algorithm>
 #include <numeric>
 
-#include "schedule/algorithms/gemm.h"
 #include "schedule/primitives/variant.h"
-#include "templates/anchor.h"
 #include "templates/gpu/kernels.h"
-#include "templates/gpu/tile.h"
 #include "templates/template.h"
 #include "templates/write.h"
 
@@ -46,6 +45,22 @@ std::vector<int64_t> divisors_up_to(int64_t n, int64_t most) {
   return out;
 }
 
+// Elements between two steps of an axis; 0: no dimension goes by it alone.
+int64_t stride_of(const GemmSide& side, const te::Axis& axis) {
+  int64_t stride = 0;
+  for (size_t d = 0; d < side.read->indices.size(); ++d) {
+    if (!ir::uses_var(side.read->indices[d], axis.var.node())) continue;
+    if (stride != 0 || side.read->indices[d].as<ir::VarNode>() == nullptr) return 0;
+    stride = side.read->buffer->strides[d];
+  }
+  return stride;
+}
+
+bool is_along_sum(const GemmSide& side, const Gemm& g) {
+  return !side.constant && stride_of(side, g.sums.back()) == 1 &&
+         g.sums.back().extent % kLanes == 0;
+}
+
 class GpuContraction {
  public:
   GpuContraction(const Chain& chain, const Gemm& g, Builder& b)
@@ -73,12 +88,7 @@ class GpuContraction {
   }
 
   void ask_tile() {
-    const Tile rule = gpu::choose_tile({.outer = g_.outer_extent,
-                                        .slow = g_.slow.extent,
-                                        .fast = g_.fast.extent,
-                                        .length = g_.length,
-                                        .quads = is_along_sum(g_.slow)},
-                                       b_.target().gpu());
+    const Tile rule = gpu::choose_tile(gpu::product_size(g_), b_.target().gpu());
     const int64_t slow = g_.slow.extent, fast = g_.fast.extent;
     slow_ = ask(1, "slow", sizes_for({1, 2, 4, 8, 16}, slow, 1), rule.slow);
     fast_ = ask(2, "fast", sizes_for({1, 2, 4, 7, 8}, fast, 1), rule.fast);
@@ -113,10 +123,8 @@ class GpuContraction {
   }
 
   // The operand is read along the sum without gaps, and so are the pieces of it.
-  bool in_quads(const GemmSide& side) const { return is_along_sum(side) && depth_ % kLanes == 0; }
-  bool is_along_sum(const GemmSide& side) const {
-    return !side.constant && stride_of(side, g_.sums.back()) == 1 &&
-           g_.sums.back().extent % kLanes == 0;
+  bool in_quads(const GemmSide& side) const {
+    return is_along_sum(side, g_) && depth_ % kLanes == 0;
   }
   // Neighbours along the side are neighbours in memory.
   bool in_rows(const GemmSide& side) const {
@@ -127,16 +135,6 @@ class GpuContraction {
       step *= op_.axes[d].extent;
     }
     return true;
-  }
-  // Elements between two steps of an axis; 0: no dimension goes by it alone.
-  int64_t stride_of(const GemmSide& side, const te::Axis& axis) const {
-    int64_t stride = 0;
-    for (size_t d = 0; d < side.read->indices.size(); ++d) {
-      if (!ir::uses_var(side.read->indices[d], axis.var.node())) continue;
-      if (stride != 0 || side.read->indices[d].as<ir::VarNode>() == nullptr) return 0;
-      stride = side.read->buffer->strides[d];
-    }
-    return stride;
   }
 
   // A constant is stored as it is fetched: along the sums outside, along its side inside.
@@ -276,6 +274,19 @@ class GpuContraction {
 
 }  // namespace
 
+gpu::ProductSize gpu::product_size(const Gemm& g) {
+  return {.outer = g.outer_extent,
+          .slow = g.slow.extent,
+          .fast = g.fast.extent,
+          .length = g.length,
+          .quads = is_along_sum(g.slow, g)};
+}
+
+void gpu::write_product(Builder& b, const Chain& chain, const Gemm& g,
+                        const std::vector<std::string>& like_output) {
+  GpuContraction(chain, g, b).run(like_output);
+}
+
 std::optional<Written> write_gpu_contraction(Builder& b, const Request& request) {
   const te::ComputeDag& dag = b.dag();
   const auto chain = find_chain(dag);
@@ -283,7 +294,7 @@ std::optional<Written> write_gpu_contraction(Builder& b, const Request& request)
   const auto g = schedule::find_gemm(b.state(), *chain->anchor);
   if (!g) return std::nullopt;
   gpu::store_edges(b, request);
-  GpuContraction(*chain, *g, b).run(stored_like_output(dag, *chain));
+  gpu::write_product(b, *chain, *g, stored_like_output(dag, *chain));
   return Written{};
 }
 

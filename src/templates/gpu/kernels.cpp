@@ -35,7 +35,12 @@ int64_t threads_for(int64_t elements, const target::Gpu& gpu) {
 
 std::optional<Loop> bind_elements(Builder& b, StageRef stage) {
   if (b.refused() || b.now(stage).axes.empty()) return std::nullopt;
-  const Loop all = b.fuse(spatial_loops(b, stage));
+  return bind_loops(b, stage, spatial_loops(b, stage));
+}
+
+Loop bind_loops(Builder& b, StageRef stage, const std::vector<Loop>& loops) {
+  if (b.refused()) return {};
+  const Loop all = b.fuse(loops);
   const int64_t elements = b.extent(all);
   const int64_t rule = threads_for(elements, b.target().gpu());
   if (elements <= rule) {
@@ -79,6 +84,11 @@ void store_edges(Builder& b, const Request& request) {
   };
   for (const te::Input& in : b.dag().inputs) store(in.tensor);
   for (const te::Tensor& t : b.dag().outputs) store(t);
+}
+
+bool stores_plainly(const Request& request, const te::Tensor& t) {
+  const auto it = request.fixed.find(t.name());
+  return it == request.fixed.end() || it->second.is_identity();
 }
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op) {

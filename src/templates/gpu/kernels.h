@@ -15,6 +15,10 @@ namespace tenon::templates::gpu {
 //   C[i, j]  =>  C i@j.0 on block_x, i@j.1 on thread_x
 std::optional<space::Loop> bind_elements(space::Builder& b, space::StageRef stage);
 
+// The same for some loops of the stage, which are its outermost ones.
+space::Loop bind_loops(space::Builder& b, space::StageRef stage,
+                       const std::vector<space::Loop>& loops);
+
 // The threads of a block for so many elements: all multiprocessors are used before blocks grow.
 int64_t threads_for(int64_t elements, const target::Gpu& gpu);
 
@@ -25,6 +29,9 @@ void fetch_together(space::Builder& b, space::StageRef stage, int64_t slow, int6
 
 // The layouts that are asked for inputs and outputs.
 void store_edges(space::Builder& b, const Request& request);
+
+// The tensor is free, or asked for in its plain order.
+bool stores_plainly(const Request& request, const te::Tensor& t);
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op);
 

@@ -15,7 +15,9 @@ constexpr double kLaunch = 1500;
 constexpr double kSecondKernel = 3500;  // that adds up what blocks share
 constexpr double kStep = 300;           // between two barriers, whatever is computed
 constexpr double kBytesPerClock = 24;   // of sums that blocks leave in memory
-constexpr double kFetched = 48;         // bytes of operands
+constexpr double kOperands = 48;        // bytes of operands per clock, by way of the second cache
+constexpr double kSmallKernel = 2500;   // that reads and writes little
+constexpr double kFetched = 16;         // bytes per clock from memory
 constexpr double kReached = 0.8;        // of all sums, at best
 constexpr double kWarpsForAll = 12;     // of a block
 constexpr int64_t kMostSplit = 64;
@@ -63,13 +65,21 @@ double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
   const double work = static_cast<double>(t.block_slow() * t.block_fast()) * length / rate;
   const double steps = length / static_cast<double>(t.depth) * kStep;
   const double fetch =
-      4.0 * static_cast<double>(t.block_slow() + t.block_fast()) * length / kFetched;
+      4.0 * static_cast<double>(t.block_slow() + t.block_fast()) * length / kOperands;
   double clocks = kLaunch + rounds * (work + fetch + steps);
   if (t.split > 1) {
     const double bytes = 8.0 * static_cast<double>(p.outer * p.slow * p.fast * t.split);
     clocks += kSecondKernel + bytes / (kBytesPerClock * gpu.multiprocessors);
   }
   return clocks;
+}
+
+double copying(double bytes, const target::Gpu& gpu) {
+  return kSmallKernel + bytes / (kBytesPerClock * gpu.multiprocessors);
+}
+
+double fetching(double bytes, const target::Gpu& gpu) {
+  return bytes / (kFetched * gpu.multiprocessors);
 }
 
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu) {

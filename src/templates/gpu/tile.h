@@ -25,6 +25,10 @@ struct ProductSize {
 
 // In clocks of a multiprocessor.
 double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu);
+// A kernel that does little but read and write so many bytes.
+double copying(double bytes, const target::Gpu& gpu);
+// Reading so many bytes that no cache has.
+double fetching(double bytes, const target::Gpu& gpu);
 // The best of a few shapes, with sums shared out as far as it pays.
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu);
 
