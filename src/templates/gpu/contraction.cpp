@@ -61,6 +61,43 @@ bool is_along_sum(const GemmSide& side, const Gemm& g) {
          g.sums.back().extent % kLanes == 0;
 }
 
+const schedule::Split* split_at(const schedule::Trace& trace, size_t i, size_t factors) {
+  const auto* s = i < trace.size() ? std::get_if<schedule::Split>(&trace[i]) : nullptr;
+  return s != nullptr && s->factors.size() >= factors ? s : nullptr;
+}
+bool reorders_at(const schedule::Trace& trace, size_t i) {
+  return i < trace.size() && std::holds_alternative<schedule::Reorder>(trace[i]);
+}
+
+// The tile that a trace has: the steps of tile_result, then the one that cuts sums.
+std::optional<Tile> shown_tile(const schedule::Trace& trace) {
+  for (size_t i = 0; i + 2 < trace.size(); ++i) {
+    const auto *slow = split_at(trace, i, 2), *fast = split_at(trace, i + 1, 2);
+    if (slow == nullptr || fast == nullptr || !reorders_at(trace, i + 2)) continue;
+    Tile t{.slow_threads = slow->factors[0],
+           .fast_threads = fast->factors[0],
+           .slow = slow->factors[1],
+           .fast = fast->factors[1]};
+    if (fast->factors.size() > 2) t.fast *= fast->factors[2];
+    for (size_t j = i + 3; j < trace.size(); ++j) {
+      const auto* depth = split_at(trace, j, 1);
+      if (depth == nullptr || !reorders_at(trace, j + 1)) continue;
+      t.depth = depth->factors[0];
+      return t;
+    }
+  }
+  return std::nullopt;
+}
+
+// Blocks that share a sum of that length, which rfactor tells apart.
+int64_t shown_split(const schedule::Trace& trace, int64_t length) {
+  for (size_t i = 1; i < trace.size(); ++i) {
+    if (!std::holds_alternative<schedule::Rfactor>(trace[i])) continue;
+    if (const auto* s = split_at(trace, i - 1, 1)) return length / s->factors[0];
+  }
+  return 1;
+}
+
 class GpuContraction {
  public:
   GpuContraction(const Chain& chain, const Gemm& g, Builder& b)
@@ -82,22 +119,29 @@ class GpuContraction {
   }
 
  private:
-  Value ask(int number, const char* name, std::vector<int64_t> values, int64_t rule) {
+  Value ask(int number, const char* name, std::vector<int64_t> values, int64_t rule,
+            int64_t Tile::*size) {
     const Domain domain = Domain::of(std::move(values));
-    return b_.ask({HoleKind::kFactor, final_.id, number}, name, domain, domain.nearest(rule));
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      if (size == &Tile::split) return shown_split(trace, g_.length);
+      const auto tile = shown_tile(trace);
+      return tile ? std::optional((*tile).*size) : std::nullopt;
+    };
+    return b_.ask({HoleKind::kFactor, final_.id, number}, name, domain, domain.nearest(rule),
+                  nullptr, read);
   }
 
   void ask_tile() {
     const Tile rule = gpu::choose_tile(gpu::product_size(g_), b_.target().gpu());
     const int64_t slow = g_.slow.extent, fast = g_.fast.extent;
-    slow_ = ask(1, "slow", sizes_for({1, 2, 4, 8, 16}, slow, 1), rule.slow);
-    fast_ = ask(2, "fast", sizes_for({1, 2, 4, 7, 8}, fast, 1), rule.fast);
-    slow_threads_ =
-        ask(3, "slow_threads", sizes_for({1, 2, 4, 8, 16, 32}, slow, slow_), rule.slow_threads);
-    fast_threads_ =
-        ask(4, "fast_threads", sizes_for({1, 2, 4, 8, 16, 32, 64}, fast, fast_), rule.fast_threads);
-    split_ = ask(5, "split", divisors_up_to(g_.length, 64), rule.split);
-    depth_ = ask(6, "depth", divisors_up_to(g_.length / split_, 64), depth_by_rule());
+    slow_ = ask(1, "slow", sizes_for({1, 2, 4, 8, 16}, slow, 1), rule.slow, &Tile::slow);
+    fast_ = ask(2, "fast", sizes_for({1, 2, 4, 7, 8}, fast, 1), rule.fast, &Tile::fast);
+    slow_threads_ = ask(3, "slow_threads", sizes_for({1, 2, 4, 8, 16, 32}, slow, slow_),
+                        rule.slow_threads, &Tile::slow_threads);
+    fast_threads_ = ask(4, "fast_threads", sizes_for({1, 2, 4, 8, 16, 32, 64}, fast, fast_),
+                        rule.fast_threads, &Tile::fast_threads);
+    split_ = ask(5, "split", divisors_up_to(g_.length, 64), rule.split, &Tile::split);
+    depth_ = ask(6, "depth", divisors_up_to(g_.length / split_, 64), depth_by_rule(), &Tile::depth);
   }
 
   // Pieces of the sum that have one tap of a window are fetched with the least arithmetic.
@@ -242,8 +286,14 @@ class GpuContraction {
     for (size_t i = 0; i < order.size(); ++i) {
       if (order[i] != steps) b_.unroll(order[i]);
     }
-    const Value pipeline = b_.ask({HoleKind::kSwitch, final_.id, 0}, "pipeline",
-                                  Domain::range(0, 1), b_.extent(steps) > 1 ? 1 : 0);
+    const auto shown = [](const schedule::Trace& trace) -> std::optional<int64_t> {
+      return std::any_of(trace.begin(), trace.end(), [](const schedule::Step& s) {
+        return std::holds_alternative<schedule::Pipeline>(s);
+      });
+    };
+    const Value pipeline =
+        b_.ask({HoleKind::kSwitch, final_.id, 0}, "pipeline", Domain::range(0, 1),
+               b_.extent(steps) > 1 ? 1 : 0, nullptr, shown);
     if (pipeline == 1) b_.add(schedule::Pipeline{steps.stage, steps.id});
     fetch(fast, g_.fast, fast_threads_ * fast_, steps);
     fetch(slow, g_.slow, slow_threads_ * slow_, steps);

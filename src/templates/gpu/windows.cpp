@@ -65,7 +65,8 @@ std::optional<Windows> find_windows(const schedule::State& s) {
   const auto chain = find_chain(s.dag());
   if (!chain) return std::nullopt;
   const te::ComputeOp& op = *chain->anchor;
-  if (op.axes.size() < 2 || schedule::find_gemm(s, op)) return std::nullopt;
+  if (op.axes.size() < 2 || op.axes.back().extent < 2 || schedule::find_gemm(s, op))
+    return std::nullopt;
   Windows w;
   w.chain = *chain;
   for (size_t r = 0; r < op.reduce_axes.size(); ++r) {

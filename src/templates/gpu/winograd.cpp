@@ -2,8 +2,6 @@
 // Convolutions by Winograd's algorithms, where they are estimated to be faster than by their
 // definition. Three kernels: tiles of the input transformed, a thread for each tile and channel; a
 // product per point of a tile (contraction.h); tiles of the output transformed, with what follows.
-#include <algorithm>
-
 #include "schedule/algorithms/winograd.h"
 #include "schedule/primitives/set_scope.h"
 #include "templates/algorithm_choice.h"
@@ -40,7 +38,7 @@ Sizes sizes_of(const WinogradConv& c, const schedule::AlgorithmRow& row) {
   return s;
 }
 
-// In clocks of a multiprocessor.
+// In clocks of a multiprocessor. Weights come from memory, since other layers have been there.
 double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gpu) {
   constexpr double kBytes = 4;
   const Sizes s = sizes_of(c, schedule::row_of(a));
@@ -54,7 +52,7 @@ double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gp
   const double product = gpu::estimate(gpu::choose_tile(p, gpu), p, gpu);
   const double weights = kBytes * s.points * static_cast<double>(p.slow * p.length);
   const double turned = kBytes * s.points * s.tiles;
-  return std::max(product, gpu::fetching(weights, gpu)) +
+  return product + gpu::fetching(weights, gpu) +
          gpu::copying(turned * static_cast<double>(op.reduce_axes[0].extent) + kBytes * s.in, gpu) +
          gpu::copying(turned * static_cast<double>(p.slow) + kBytes * s.out, gpu);
 }
@@ -63,7 +61,7 @@ double direct_clocks(const WinogradConv& c, const schedule::Gemm& g, const targe
   double weights = 4;
   for (const int64_t e : c.w.shape()) weights *= static_cast<double>(e);
   const gpu::ProductSize p = gpu::product_size(g);
-  return std::max(gpu::estimate(gpu::choose_tile(p, gpu), p, gpu), gpu::fetching(weights, gpu));
+  return gpu::estimate(gpu::choose_tile(p, gpu), p, gpu) + gpu::fetching(weights, gpu);
 }
 
 std::optional<Algorithm> choose_gpu_winograd(const WinogradConv& c, const Builder& b,
