@@ -45,19 +45,24 @@ std::vector<int64_t> divisors_up_to(int64_t n, int64_t most) {
   return out;
 }
 
-// Elements between two steps of an axis; 0: no dimension goes by it alone.
-int64_t stride_of(const GemmSide& side, const te::Axis& axis) {
+// Elements between two steps of an axis; 0: no dimension goes by it alone. A tap of which there is
+// only one moves nothing.
+int64_t stride_of(const GemmSide& side, const te::Axis& axis, const Gemm& g) {
+  ir::VarMap single;
+  for (const te::Axis& a : g.sums) {
+    if (a.extent == 1) single[a.var.node()] = ir::Expr(0);
+  }
   int64_t stride = 0;
   for (size_t d = 0; d < side.read->indices.size(); ++d) {
     if (!ir::uses_var(side.read->indices[d], axis.var.node())) continue;
-    if (stride != 0 || side.read->indices[d].as<ir::VarNode>() == nullptr) return 0;
+    if (stride != 0 || !ir::substitute(side.read->indices[d], single).same_as(axis.var)) return 0;
     stride = side.read->buffer->strides[d];
   }
   return stride;
 }
 
 bool is_along_sum(const GemmSide& side, const Gemm& g) {
-  return !side.constant && stride_of(side, g.sums.back()) == 1 &&
+  return !side.constant && stride_of(side, g.sums.back(), g) == 1 &&
          g.sums.back().extent % kLanes == 0;
 }
 
@@ -175,7 +180,7 @@ class GpuContraction {
     if (side.constant) return true;
     int64_t step = 1;
     for (size_t d = side.first + side.count; d-- > side.first;) {
-      if (stride_of(side, op_.axes[d]) != step) return false;
+      if (stride_of(side, op_.axes[d], g_) != step) return false;
       step *= op_.axes[d].extent;
     }
     return true;
