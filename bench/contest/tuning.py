@@ -4,9 +4,11 @@ import dataclasses
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -32,17 +34,18 @@ class Made:
         return start + [(event["measured"], event["t"], event["estimate_s"][0]) for event in rounds]
 
 
-def compile_model(tenon, model, folder, options=()):
-    return make(tenon, "compile", [str(model), "-o", str(folder), *options], folder)
+def compile_model(tenon, model, folder, options=(), limit_s=None):
+    return make(tenon, "compile", [str(model), "-o", str(folder), *options], folder, limit_s)
 
 
-def tune_model(tenon, model, folder, database, options=(), resume=False):
+def tune_model(tenon, model, folder, database, options=(), resume=False, limit_s=None):
     """The database is empty at the start unless RESUME."""
     if not resume:
         for path in (database, *database.parent.glob(f"{database.name}-*")):
             path.unlink(missing_ok=True)
     database.parent.mkdir(parents=True, exist_ok=True)
-    made = make(tenon, "tune", [str(model), "-o", str(folder), "--db", str(database), "--jsonl", *options], folder)
+    made = make(tenon, "tune", [str(model), "-o", str(folder), "--db", str(database), "--jsonl", *options], folder,
+                limit_s)
     for line in log_of(folder, "tune").read_text().splitlines():
         if line.startswith("{"):
             made.events.append(json.loads(line))
@@ -62,8 +65,8 @@ def log_of(folder, verb):
     return folder.parent / f"{folder.name}.{verb}.log"
 
 
-def make(tenon, verb, arguments, folder):
-    """Peak memory is that of the whole process; its children, if it has any, do not count."""
+def make(tenon, verb, arguments, folder, limit_s=None):
+    """Peak memory is that of the whole process; its children, if it has any, do not count. Ended after LIMIT_S."""
     if not os.access(tenon, os.X_OK):
         sys.exit(f"there is no program {tenon}; ./dev build release makes it")
     start = time.perf_counter()
@@ -72,10 +75,15 @@ def make(tenon, verb, arguments, folder):
     complaints = log.with_suffix(".err")
     with open(log, "w") as output, open(complaints, "w") as errors:
         process = subprocess.Popen([str(tenon), verb, *arguments], stdout=output, stderr=errors)
+        watch = threading.Timer(limit_s or threading.TIMEOUT_MAX, process.kill)
+        watch.start()
         _, status, usage = os.wait4(process.pid, 0)
+        watch.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
     error = ""
     if process.returncode != 0:
         lines = complaints.read_text().strip().splitlines()
         error = f"tenon {verb} exits {process.returncode}: {lines[-1] if lines else 'no message'}"
+        if process.returncode == -signal.SIGKILL and limit_s:
+            error = f"tenon {verb} was ended after {limit_s:.0f} s"
     return Made(folder, time.perf_counter() - start, usage.ru_maxrss / 1024, error)

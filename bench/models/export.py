@@ -8,6 +8,7 @@ For each network NAME of networks.py, under build/models:
 Runs with Debian's python3 (python3-torch, python3-torchvision). What is there already is left alone.
 """
 import argparse
+import inspect
 import os
 import pathlib
 import sys
@@ -43,14 +44,16 @@ def to_double(tensor):
 def write_onnx(network, path, opset):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tracer warns of each shape that it makes a constant
+        # Newer ones have a second exporter, whose graphs are others and which wants more packages.
+        tracer = {"dynamo": False} if "dynamo" in inspect.signature(torch.onnx.export).parameters else {}
         torch.onnx.export(network.module, tuple(network.inputs.values()), path, opset_version=opset,
-                          input_names=list(network.inputs), output_names=["output"])
+                          input_names=list(network.inputs), output_names=["output"], **tracer)
 
 
-def export(name, out, opset):
+def export(name, out, opset, make=networks.make):
     """Writes one network; each file appears under its name only when it is complete."""
     start = time.time()
-    network = networks.make(name)
+    network = make(name)
     parts = {suffix: out / f"{name}.part.{suffix}" for suffix in ("onnx", "npz", "pt")}
     write_onnx(network, str(parts["onnx"]), opset)
     torch.save(network.module.state_dict(), parts["pt"])

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Networks and operators on one NVIDIA GPU, tenon beside PyTorch, interleaved in one run: `./dev bench gpu`.
+
+Batch 1, float32 without tf32. Peers are PyTorch eager, CUDA graphs in NCHW and NHWC, torch.compile with reduce-overhead.
+Prints medians in us, ratios to the best peer and shares of the floor; every output is compared. Needs PyTorch with CUDA and
+a program tenon, and nothing that tenon is built with. Exits 4 if an output of tenon is wrong, 1 if something could not
+be measured, 6 if there is no card.
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "contest"))
+
+import cases  # noqa: E402
+import measuring  # noqa: E402
+import report  # noqa: E402
+import tuning  # noqa: E402
+
+PEERS = ("eager", "graph", "graph_nhwc", "compile")
+TUNE_SLACK_S = 90  # what `tenon tune` may take beyond its budget
+LOOK = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)"
+
+
+def parse_arguments(words=None):
+    parser = argparse.ArgumentParser(prog="./dev bench gpu", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="all", help="names, or networks, operators, all (default: %(default)s)")
+    parser.add_argument("--tenon", type=pathlib.Path, default=ROOT / "build/release/tools/tenon/tenon",
+                        help="program, or the folder of the portable one (default: %(default)s)")
+    parser.add_argument("--target", default="cuda", help="default: %(default)s, the card at hand")
+    parser.add_argument("--db", type=pathlib.Path, help="take records from there; with --tune they go there")
+    parser.add_argument("--lock", type=pathlib.Path,
+                        help="take schedules from this lock file, or from NAME.lock in this folder where there is one")
+    parser.add_argument("--tune", type=float, default=0, metavar="SECONDS", help="tune each case for so long before")
+    parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION", help="for `tenon tune`; may be repeated")
+    parser.add_argument("--compile-option", action="append", default=[], metavar="OPTION",
+                        help="for `tenon compile`; may be repeated")
+    parser.add_argument("--no-tenon", action="store_true", help="measure the peers alone")
+    parser.add_argument("--no-untuned", action="store_true",
+                        help="with --tune, --db or --lock: leave out the artifact made without them")
+    parser.add_argument("--peers", default=",".join(PEERS), help="some of %(default)s, or none")
+    parser.add_argument("--rounds", type=int, help="turns of each contestant (default: 20)")
+    parser.add_argument("--turn", type=float, help="milliseconds of one turn (default: 30)")
+    parser.add_argument("--quick", action="store_true", help="3 short rounds: shows that it works, counts for nothing")
+    parser.add_argument("--limit", type=float, default=180, metavar="SECONDS",
+                        help="for each compilation, and for each step of measuring (default: %(default)s)")
+    parser.add_argument("--deadline", type=float, default=1e6, metavar="SECONDS",
+                        help="nothing goes on after that; what was measured is written")
+    parser.add_argument("--make-models", type=pathlib.Path, metavar="DIR", help="write the ONNX files there, and no more")
+    parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build/gpu/models",
+                        help="where the ONNX files are, or are made if they are not (default: %(default)s)")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/gpu", help="artifacts and logs (default: %(default)s)")
+    parser.add_argument("--json", type=pathlib.Path, help="default: bench.json in the folder of --work")
+    parser.add_argument("--look", action="store_true", help="only say whether there is a card that PyTorch can use")
+    return complete(parser, parser.parse_args(words))
+
+
+def complete(parser, arguments):
+    """Defaults that depend on other options."""
+    try:
+        arguments.cases = cases.choose(arguments.cases)
+    except ValueError as error:
+        parser.error(str(error))
+    arguments.peers = [] if arguments.peers == "none" else arguments.peers.split(",")
+    unknown = [name for name in arguments.peers if name not in PEERS]
+    if unknown:
+        parser.error(f"there is no peer {', '.join(unknown)}; there are {', '.join(PEERS)}")
+    arguments.rounds = arguments.rounds or (3 if arguments.quick else 20)
+    arguments.turn = arguments.turn or (5 if arguments.quick else 30)
+    arguments.json = arguments.json or arguments.work / "bench.json"
+    arguments.end = time.monotonic() + arguments.deadline
+    if (arguments.tenon / "bin/tenon").exists():
+        arguments.tenon = arguments.tenon / "bin/tenon"
+    for name in ("tenon", "models", "work", "db", "lock"):
+        if getattr(arguments, name):
+            setattr(arguments, name, getattr(arguments, name).resolve())
+    return arguments
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def left(arguments, seconds):
+    """SECONDS, or what is left until the deadline; at least one."""
+    return max(1.0, min(seconds, arguments.end - time.monotonic()))
+
+
+def has_card():
+    try:
+        return subprocess.run([sys.executable, "-c", LOOK], capture_output=True, timeout=120).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def make_models(arguments, folder):
+    """Writes what is not there yet; what cannot be written is missed later, by name."""
+    missing = [name for name in arguments.cases if not (folder / f"{name}.pt").exists()]
+    if not missing:
+        return 0
+    say(f"writing {len(missing)} models to {folder}")
+    command = [sys.executable, "-W", "ignore", str(HERE / "modules.py"), "--out", str(folder), "--cases", ",".join(missing)]
+    try:
+        return subprocess.run(command, stdout=sys.stderr, timeout=left(arguments, 20 * arguments.limit)).returncode
+    except subprocess.TimeoutExpired:
+        say("bench gpu: the models could not be written in time")
+        return 1
+
+
+def record_options(arguments, name):
+    """What makes an artifact of records."""
+    options = ["--db", str(arguments.db)] if arguments.db else []
+    lock = arguments.lock
+    if lock and lock.is_dir():
+        lock = lock / f"{name}.lock"
+    return options + (["--lock", str(lock)] if lock and lock.exists() else [])
+
+
+def make_artifacts(arguments, name):
+    """label -> tuning.Made: `tenon`, and where that one was tuned or has records also `untuned`."""
+    if arguments.no_tenon:
+        return {}
+    model, folder = arguments.models / f"{name}.onnx", arguments.work / "artifacts"
+    target = ["--target", arguments.target]
+    options = [*target, *arguments.compile_option]
+    records = record_options(arguments, name)
+
+    def compiled(label, more):
+        return tuning.compile_model(arguments.tenon, model, folder / label / name, [*options, *more],
+                                    left(arguments, arguments.limit))
+    if arguments.tune:
+        database = arguments.db or arguments.work / "tune.db"
+        tune = [*target, "--budget", f"{arguments.tune:.0f}s", *arguments.tune_option]
+        made = {"tenon": tuning.tune_model(arguments.tenon, model, folder / "tenon" / name, database, tune, True,
+                                           left(arguments, arguments.tune + TUNE_SLACK_S))}
+    else:
+        made = {"tenon": compiled("tenon", records)}
+    if (arguments.tune or records) and not arguments.no_untuned:
+        made["untuned"] = compiled("untuned", [])
+    return made
+
+
+def facts_of(made, name):
+    """What a row has of its artifacts."""
+    facts = {"make_s": {label: m.time_s for label, m in made.items()},
+             "absent": {label: m.error for label, m in made.items() if m.error}}
+    tenon = made.get("tenon")
+    if tenon and not tenon.error:
+        manifest = json.loads((tenon.folder / f"{name}.json").read_text())
+        facts["kernels"] = report.count_kernels(manifest, cases.CASES[name].repeat)
+        facts["measured"] = tenon.measured()
+    return facts
+
+
+def make_all(arguments):
+    """({case: {label: folder}}, {case: what its row has of them}) of the cases that have a model."""
+    folders, facts = {}, {}
+    for name in arguments.cases:
+        facts[name] = {"case": name}
+        if not (arguments.models / f"{name}.pt").exists():
+            facts[name]["error"] = f"there is no {arguments.models / name}.onnx with its .npz and .pt"
+            continue
+        if time.monotonic() >= arguments.end:
+            facts[name]["error"] = "there was no time left"
+            continue
+        made = make_artifacts(arguments, name)
+        try:
+            facts[name] |= facts_of(made, name)
+        except (OSError, KeyError, ValueError) as error:
+            facts[name]["absent"] = {"tenon": f"its manifest: {error!r}"}
+        folders[name] = {label: m.folder for label, m in made.items() if not m.error}
+        say(f"{name}: " + (", ".join(f"{label} {m.error or f'made in {m.time_s:.1f} s'}" for label, m in made.items())
+                           or "the peers alone"))
+    return folders, facts
+
+
+def merge(fact, row):
+    """The row of a case of what is known of its artifacts and what was measured."""
+    both = {**fact, **row}
+    both["absent"] = {**fact.get("absent", {}), **row.get("absent", {})}
+    return both
+
+
+def measure_all(arguments, folders, facts):
+    """The rows and what is known of the card; the file is written after each case, so that a run that is cut off
+    leaves what it has."""
+    plan = measuring.Plan(arguments.models, arguments.work, arguments.peers, arguments.rounds, arguments.turn,
+                          arguments.limit, arguments.end)
+    session = measuring.Session(plan, folders)
+
+    def rows():
+        ceilings = session.facts.get("ceilings", {})
+        return [report.complete(merge(facts[name], session.rows.get(name, {})), ceilings) for name in arguments.cases]
+    for case in session.run():
+        row = session.rows[case]
+        timings = ", ".join(f"{label} {t['median_us']:.1f}" for label, t in row.get("timings", {}).items())
+        say(f"{case}: {row.get('error') or timings}")
+        write(arguments, rows(), session.facts)
+    write(arguments, rows(), session.facts)
+    return rows(), session.facts
+
+
+def write(arguments, rows, machine):
+    report.write_json(arguments.json, rows, {**machine, "rounds": arguments.rounds, "turn_ms": arguments.turn,
+                                             "tune_s": arguments.tune, "quick": arguments.quick})
+
+
+def main():
+    arguments = parse_arguments()
+    if arguments.make_models:
+        return make_models(arguments, arguments.make_models)
+    if not has_card():
+        say(f"bench gpu: {sys.executable} finds no PyTorch with a GPU that it can use; PYTHON names another python")
+        return 6
+    if arguments.look:
+        return 0
+    if not arguments.no_tenon and not os.access(arguments.tenon, os.X_OK):
+        say(f"bench gpu: there is no program {arguments.tenon}; --tenon names it")
+        return 2
+    make_models(arguments, arguments.models)
+    folders, facts = make_all(arguments)
+    rows, machine = measure_all(arguments, folders, facts)
+    print(report.show_machine(machine))
+    print(report.show_ceilings(machine.get("ceilings", {})))
+    print(report.table(rows, arguments.peers))
+    lines, code = report.verdicts(rows)
+    print("\n".join([*lines, f"written: {arguments.json}"]))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
