@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks and operators on one NVIDIA GPU, tenon beside PyTorch, interleaved in one run: `./dev bench gpu`.
 
-Batch 1, float32 without tf32. Peers are PyTorch eager, CUDA graphs in NCHW and NHWC, torch.compile with reduce-overhead.
-Prints medians in us, ratios to the best peer and shares of the floor; every output is compared. Needs PyTorch with CUDA and
-a program tenon, and nothing that tenon is built with. Exits 4 if an output of tenon is wrong, 1 if something could not
-be measured, 6 if there is no card.
+Batch 1, float32 without tf32. Peers are PyTorch eager, CUDA graphs in NCHW and NHWC, torch.compile with
+reduce-overhead. Prints medians in us, ratios to the best peer and shares of the floor; every output is compared. Needs
+PyTorch with CUDA and a program tenon, and nothing that tenon is built with. Exits 4 if an output of tenon is wrong, 1 if
+something could not be measured, 6 if there is no card.
 """
 import argparse
 import json
@@ -39,7 +39,8 @@ def parse_arguments(words=None):
     parser.add_argument("--lock", type=pathlib.Path,
                         help="take schedules from this lock file, or from NAME.lock in this folder where there is one")
     parser.add_argument("--tune", type=float, default=0, metavar="SECONDS", help="tune each case for so long before")
-    parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION", help="for `tenon tune`; may be repeated")
+    parser.add_argument("--tune-option", action="append", default=[], metavar="OPTION",
+                        help="for `tenon tune`; may be repeated")
     parser.add_argument("--compile-option", action="append", default=[], metavar="OPTION",
                         help="for `tenon compile`; may be repeated")
     parser.add_argument("--no-tenon", action="store_true", help="measure the peers alone")
@@ -53,10 +54,12 @@ def parse_arguments(words=None):
                         help="for each compilation, and for each step of measuring (default: %(default)s)")
     parser.add_argument("--deadline", type=float, default=1e6, metavar="SECONDS",
                         help="nothing goes on after that; what was measured is written")
-    parser.add_argument("--make-models", type=pathlib.Path, metavar="DIR", help="write the ONNX files there, and no more")
+    parser.add_argument("--make-models", type=pathlib.Path, metavar="DIR",
+                        help="write the ONNX files there, and no more")
     parser.add_argument("--models", type=pathlib.Path, default=ROOT / "build/gpu/models",
                         help="where the ONNX files are, or are made if they are not (default: %(default)s)")
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/gpu", help="artifacts and logs (default: %(default)s)")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/gpu",
+                        help="artifacts and logs (default: %(default)s)")
     parser.add_argument("--json", type=pathlib.Path, help="default: bench.json in the folder of --work")
     parser.add_argument("--look", action="store_true", help="only say whether there is a card that PyTorch can use")
     return complete(parser, parser.parse_args(words))
@@ -106,7 +109,8 @@ def make_models(arguments, folder):
     if not missing:
         return 0
     say(f"writing {len(missing)} models to {folder}")
-    command = [sys.executable, "-W", "ignore", str(HERE / "modules.py"), "--out", str(folder), "--cases", ",".join(missing)]
+    command = [sys.executable, "-W", "ignore", str(HERE / "modules.py"), "--out", str(folder),
+               "--cases", ",".join(missing)]
     try:
         return subprocess.run(command, stdout=sys.stderr, timeout=left(arguments, 20 * arguments.limit)).returncode
     except subprocess.TimeoutExpired:
@@ -127,24 +131,30 @@ def make_artifacts(arguments, name):
     """label -> tuning.Made: `tenon`, and where that one was tuned or has records also `untuned`."""
     if arguments.no_tenon:
         return {}
-    model, folder = arguments.models / f"{name}.onnx", arguments.work / "artifacts"
-    target = ["--target", arguments.target]
-    options = [*target, *arguments.compile_option]
     records = record_options(arguments, name)
-
-    def compiled(label, more):
-        return tuning.compile_model(arguments.tenon, model, folder / label / name, [*options, *more],
-                                    left(arguments, arguments.limit))
-    if arguments.tune:
-        database = arguments.db or arguments.work / "tune.db"
-        tune = [*target, "--budget", f"{arguments.tune:.0f}s", *arguments.tune_option]
-        made = {"tenon": tuning.tune_model(arguments.tenon, model, folder / "tenon" / name, database, tune, True,
-                                           left(arguments, arguments.tune + TUNE_SLACK_S))}
-    else:
-        made = {"tenon": compiled("tenon", records)}
+    made = {"tenon": tune(arguments, name) if arguments.tune else compiled(arguments, name, "tenon", records)}
     if (arguments.tune or records) and not arguments.no_untuned:
-        made["untuned"] = compiled("untuned", [])
+        made["untuned"] = compiled(arguments, name, "untuned", [])
     return made
+
+
+def compiled(arguments, name, label, more):
+    options = ["--target", arguments.target, *arguments.compile_option, *more]
+    return tuning.compile_model(arguments.tenon, arguments.models / f"{name}.onnx",
+                                arguments.work / "artifacts" / label / name, options, left(arguments, arguments.limit))
+
+
+def tune(arguments, name):
+    """The artifact that tuning leaves; if it fails, the one of the records that it left."""
+    database = arguments.db or arguments.work / "tune.db"
+    options = ["--target", arguments.target, "--budget", f"{arguments.tune:.0f}s", *arguments.tune_option]
+    made = tuning.tune_model(arguments.tenon, arguments.models / f"{name}.onnx",
+                             arguments.work / "artifacts" / "tenon" / name, database, options, True,
+                             left(arguments, arguments.tune + TUNE_SLACK_S))
+    if not made.error:
+        return made
+    say(f"{name}: {made.error}")
+    return compiled(arguments, name, "tenon", ["--db", str(database)] if database.exists() else [])
 
 
 def facts_of(made, name):
@@ -173,8 +183,8 @@ def make_all(arguments):
         made = make_artifacts(arguments, name)
         try:
             facts[name] |= facts_of(made, name)
-        except (OSError, KeyError, ValueError) as error:
-            facts[name]["absent"] = {"tenon": f"its manifest: {error!r}"}
+        except (OSError, LookupError, ValueError) as error:
+            say(f"{name}: its manifest cannot be read: {error!r}")
         folders[name] = {label: m.folder for label, m in made.items() if not m.error}
         say(f"{name}: " + (", ".join(f"{label} {m.error or f'made in {m.time_s:.1f} s'}" for label, m in made.items())
                            or "the peers alone"))

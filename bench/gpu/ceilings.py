@@ -13,7 +13,8 @@ NODES = 200                          # empty kernels in a graph
 
 
 def ptx():
-    """`fma`: every thread adds to CHAINS sums; they are stored only if they are what they never are. `empty` does nothing."""
+    """`fma`: every thread adds to CHAINS sums, which are stored only if they are what they never are. `empty` does
+    nothing."""
     sums = range(CHAINS)
     start = "\n".join(f"  mov.f32 %f{i}, 0f3F{i:02X}0000;" for i in sums)
     body = "\n".join(f"  fma.rn.f32 %f{i}, %f{i}, %f{CHAINS}, %f{CHAINS + 1};" for _ in range(UNROLL) for i in sums)

@@ -41,8 +41,8 @@ class Worker:
         self.log = plan.work / "worker.log"
         self.lines = queue.Queue()
         with open(self.log, "a") as errors:
-            self.process = subprocess.Popen([*plan.command, str(file)], stdout=subprocess.PIPE, stderr=errors, text=True,
-                                            start_new_session=True)
+            self.process = subprocess.Popen([*plan.command, str(file)], stdout=subprocess.PIPE, stderr=errors,
+                                            text=True, start_new_session=True)
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""modules.py --out DIR [--cases a,b] [--force]: writes the cases as ONNX files, with weights, inputs and outputs beside.
+"""modules.py --out DIR [--cases a,b] [--force]: writes the cases as ONNX files.
 
-As bench/models/export.py does for networks: NAME.onnx, NAME.npz (inputs by name, PyTorch's `output`, and `out64`, the same
-in float64), NAME.pt (the weights). Operators are chains of themselves, see cases.py.
+As bench/models/export.py does for networks: NAME.onnx, NAME.npz (inputs by name, PyTorch's `output`, and `out64`, the
+same in float64), NAME.pt (the weights). Operators are chains of themselves, see cases.py.
 """
 import argparse
 import math

@@ -18,8 +18,8 @@ UNTUNED_SHARE = 0.7  # of the tuned speed
 
 
 def floors(row, ceilings):
-    """Microseconds that a run takes at least: to multiply (directly, as fast as the largest product), to read all weights
-    once, to launch its kernels; `all` is what cannot overlap: the longer of the first two, and the third."""
+    """Microseconds that a run takes at least: to multiply (directly, as fast as the largest product), to read all
+    weights once, to launch its kernels; `all` is what cannot overlap: the longer of the first two, and the third."""
     known = {name: ceilings.get(name) or usual for name, usual in USUAL.items()}
     parts = {"arithmetic": row.get("flops", 0) / known["matmul_tflops"] / 1e6,
              "weights": row.get("weight_bytes", 0) / known["copy_tb_per_s"] / 1e6,
@@ -41,7 +41,8 @@ def ratio_in_rounds(peer, tenon):
 def complete(row, ceilings):
     """ROW with everything that follows from its measurements."""
     timings = row.get("timings", {})
-    row = {**row, "floors_us": floors(row, ceilings), "best_peer": best_peer(timings), "goal": cases.CASES[row["case"]].goal}
+    row = {**row, "floors_us": floors(row, ceilings), "best_peer": best_peer(timings),
+           "goal": cases.CASES[row["case"]].goal}
     tenon, peer = timings.get("tenon"), timings.get(row["best_peer"])
     if tenon:
         row["share"] = row["floors_us"]["all"] / tenon["median_us"]
@@ -56,12 +57,14 @@ def complete(row, ceilings):
 
 def count_kernels(manifest, repeat=1):
     """Launches of a run, from the manifest of an artifact; of one operator of a chain of REPEAT."""
-    launches = {kernel["name"]: len(kernel.get("launches", ())) for kernel in manifest["kernels"]}
+    launches = [len(kernel.get("launches", ())) for kernel in manifest["kernels"]]
     return sum(launches[step["kernel"]] for step in manifest["steps"]) / repeat
 
 
 def microseconds(value):
-    return "-" if value is None else f"{value:.2f}" if value < 100 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if value < 100 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
 
 
 def table(rows, peers):
@@ -110,13 +113,14 @@ def verdicts(rows):
             code = max(code, 1 if label in OURS else 0)
         for label, value in row.get("differences", {}).items():
             if not value <= LIMIT:
-                lines.append(f"{name}: {label} is WRONG: {value:.1e} from PyTorch's output, relative to the largest value")
+                lines.append(f"{name}: {label} is WRONG: {value:.1e} from PyTorch's output, relative to the largest")
                 code = 4 if label in OURS else code
         if row["goal"] and row.get("ratio"):
             word = "met" if row["ratio"] >= row["goal"] else "MISSED"
             lines.append(f"{name}: {word}: {row['ratio']:.2f} times {row['best_peer']}, at least {row['goal']}")
         if row.get("untuned_share") is not None and row["untuned_share"] < UNTUNED_SHARE:
-            lines.append(f"{name}: MISSED: untuned {row['untuned_share']:.2f} of the tuned speed, at least {UNTUNED_SHARE}")
+            lines.append(f"{name}: MISSED: untuned {row['untuned_share']:.2f} of the tuned speed,"
+                         f" at least {UNTUNED_SHARE}")
     return lines, code
 
 

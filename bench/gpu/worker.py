@@ -66,9 +66,11 @@ class Contestant:
                 "rounds_us": [1e3 * t / repeat for t in self.rounds], "runs": self.runs}
 
 
-def contest(contestants, rounds, turn_ms):
+def contest(case, contestants, rounds, turn_ms):
     for contestant in contestants:
+        tell(case=case, stage=contestant.label)
         contestant.calibrate(turn_ms)
+    tell(case=case, stage="rounds")
     for index in range(rounds):
         shift = index % len(contestants)
         for contestant in contestants[shift:] + contestants[:shift]:
@@ -141,8 +143,7 @@ class Trial:
         for label, folder in self.artifacts.items():
             self.add(label, lambda: self.tenon(folder))
         if self.contestants:
-            tell(case=self.name, stage="rounds")
-            contest(self.contestants, self.job["rounds"], self.job["turn_ms"])
+            contest(self.name, self.contestants, self.job["rounds"], self.job["turn_ms"])
         repeat = cases.CASES[self.name].repeat
         self.result["flops"] /= repeat
         self.result["weight_bytes"] /= repeat

@@ -8,6 +8,7 @@ For each network NAME of networks.py, under build/models:
 Runs with Debian's python3 (python3-torch, python3-torchvision). What is there already is left alone.
 """
 import argparse
+import importlib.util
 import inspect
 import os
 import pathlib
@@ -41,6 +42,13 @@ def to_double(tensor):
     return tensor.double() if tensor.is_floating_point() else tensor
 
 
+def spare_onnx():
+    """Newer PyTorch wants the package onnx only for adding functions to a file, which none of ours has."""
+    if importlib.util.find_spec("onnx") is None and "dynamo" in inspect.signature(torch.onnx.export).parameters:
+        from torch.onnx._internal.torchscript_exporter import onnx_proto_utils
+        onnx_proto_utils._add_onnxscript_fn = lambda model_bytes, custom_opsets: model_bytes
+
+
 def write_onnx(network, path, opset):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tracer warns of each shape that it makes a constant
@@ -53,6 +61,7 @@ def write_onnx(network, path, opset):
 def export(name, out, opset, make=networks.make):
     """Writes one network; each file appears under its name only when it is complete."""
     start = time.time()
+    spare_onnx()
     network = make(name)
     parts = {suffix: out / f"{name}.part.{suffix}" for suffix in ("onnx", "npz", "pt")}
     write_onnx(network, str(parts["onnx"]), opset)

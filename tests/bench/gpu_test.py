@@ -41,7 +41,8 @@ for wanted in job["cases"]:
 
 
 def timing(*rounds):
-    return {"best_us": min(rounds), "median_us": sorted(rounds)[len(rounds) // 2], "spread": 0.1, "rounds_us": list(rounds)}
+    return {"best_us": min(rounds), "median_us": sorted(rounds)[len(rounds) // 2], "spread": 0.1,
+            "rounds_us": list(rounds)}
 
 
 def row(**more):
@@ -62,7 +63,7 @@ class Cases(unittest.TestCase):
 
     def test_kernels_are_counted_by_step(self):
         manifest = {"kernels": [{"name": "a", "launches": [{}, {}]}, {"name": "b", "launches": [{}]}],
-                    "steps": [{"kernel": "a"}, {"kernel": "b"}, {"kernel": "a"}]}
+                    "steps": [{"kernel": 0}, {"kernel": 1}, {"kernel": 0}]}
         self.assertEqual(report.count_kernels(manifest), 5)
         self.assertEqual(report.count_kernels(manifest, 2), 2.5)
 
@@ -95,7 +96,8 @@ class Report(unittest.TestCase):
         self.assertIn("3.50..6.00", text)
 
     def test_what_is_wrong_or_missing_is_said(self):
-        rows = [report.complete(row(differences={"tenon": float("inf"), "graph": 1e-6}, absent={"compile": "no Triton"}), {}),
+        wrong = row(differences={"tenon": float("inf"), "graph": 1e-6}, absent={"compile": "no Triton"})
+        rows = [report.complete(wrong, {}),
                 report.complete(row(case="vgg16", error="it fell"), {})]
         lines, code = report.verdicts(rows)
         self.assertEqual(code, 4)
@@ -165,7 +167,8 @@ class Program(unittest.TestCase):
 
     def test_unknown_names_are_errors(self):
         for words in (["--cases", "alexnet"], ["--peers", "tensorflow"]):
-            result = subprocess.run([sys.executable, str(ROOT / "bench/gpu/bench.py"), *words], capture_output=True, text=True)
+            result = subprocess.run([sys.executable, str(ROOT / "bench/gpu/bench.py"), *words],
+                                    capture_output=True, text=True)
             self.assertEqual(result.returncode, 2)
             self.assertIn("there is no", result.stderr)
 
