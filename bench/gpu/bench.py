@@ -3,8 +3,8 @@
 
 Batch 1, float32 without tf32. Peers are PyTorch eager, CUDA graphs in NCHW and NHWC, torch.compile with
 reduce-overhead. Prints medians in us, ratios to the best peer and shares of the floor; every output is compared. Needs
-PyTorch with CUDA and a program tenon, and nothing that tenon is built with. Exits 4 if an output of tenon is wrong, 1 if
-something could not be measured, 6 if there is no card.
+PyTorch with CUDA and a program tenon, and nothing that tenon is built with. Exits 4 if an output of tenon is wrong, 1
+if something could not be measured, 6 if there is no card.
 """
 import argparse
 import json
@@ -241,7 +241,7 @@ def main():
     print(report.show_ceilings(machine.get("ceilings", {})))
     print(report.table(rows, arguments.peers))
     lines, code = report.verdicts(rows)
-    print("\n".join([*lines, f"written: {arguments.json}"]))
+    print("\n".join([report.show_making(rows), *lines, f"written: {arguments.json}"]))
     return code
 
 

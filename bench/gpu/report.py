@@ -100,6 +100,18 @@ def show_ceilings(ceilings):
     return "\n".join(["ceilings: " + (", ".join(found) or "none"), *missing])
 
 
+def show_making(rows):
+    """How long tenon took for each artifact, and how many candidates it measured in that time."""
+    lines = []
+    for row in rows:
+        words = [f"{label} made in {seconds:.1f} s" for label, seconds in row.get("make_s", {}).items()]
+        if row.get("measured"):
+            rate = row["measured"] / row["make_s"]["tenon"]
+            words.append(f"{row['measured']} candidates measured, {rate:.0f} per second")
+        lines += [f"{row['case']}: {', '.join(words)}"] if words else []
+    return "\n".join(lines)
+
+
 def verdicts(rows):
     """(lines about what is wrong, missing or behind its goal, exit code)"""
     lines, code = [], 0

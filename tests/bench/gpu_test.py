@@ -107,6 +107,11 @@ class Report(unittest.TestCase):
         self.assertEqual(report.verdicts(rows[1:])[1], 1)
         self.assertEqual(report.verdicts([report.complete(row(differences={"tenon": float("nan")}), {})])[1], 4)
 
+    def test_what_tuning_took_is_said(self):
+        text = report.show_making([row(make_s={"tenon": 20.0, "untuned": 1.5}, measured=3000), row()])
+        self.assertEqual(text, "resnet18: tenon made in 20.0 s, untuned made in 1.5 s, 3000 candidates measured,"
+                         " 150 per second")
+
     def test_the_file_is_json(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "new" / "bench.json"
