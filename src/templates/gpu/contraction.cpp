@@ -232,6 +232,7 @@ class GpuContraction {
     sum_up(sum, threads);
     const auto element = gpu::bind_elements(b_, final_);
     if (element) b_.compute_at(product_, *element);
+    gpu::write_out_sums(b_, product_);
   }
 
   // Neighbouring axes of a side are one dimension of the storage; the later side first, so that

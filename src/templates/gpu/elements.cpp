@@ -22,8 +22,8 @@ void write_chain(Builder& b, const Chain& chain) {
   }
   const auto threads = gpu::bind_elements(b, final);
   const StageRef sum = b.stage(chain.anchor->name());
-  if (chain.final == chain.anchor) return;
-  if (threads) b.compute_at(sum, *threads);
+  if (chain.final != chain.anchor && threads) b.compute_at(sum, *threads);
+  gpu::write_out_sums(b, sum);
 }
 
 // A stage that is dear to compute twice is stored.
@@ -44,7 +44,9 @@ std::optional<Written> write_gpu_elements(Builder& b, const Request& request) {
     if (!is_kept(dag, *op)) b.compute_inline(b.stage(op->name()));
   }
   for (const te::OpRef& op : dag.ops) {
-    if (is_kept(dag, *op)) gpu::bind_elements(b, b.stage(op->name()));
+    if (!is_kept(dag, *op)) continue;
+    gpu::bind_elements(b, b.stage(op->name()));
+    if (op->is_reduction()) gpu::write_out_sums(b, b.stage(op->name()));
   }
   return Written{};
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr int64_t kMostThreads = 256;
 constexpr int64_t kMostCopies = 32;
+constexpr int64_t kMostTerms = 64;
 
 std::vector<Loop> spatial_loops(const Builder& b, StageRef stage) {
   std::vector<Loop> loops;
@@ -56,6 +57,8 @@ Loop bind_loops(Builder& b, StageRef stage, const std::vector<Loop>& loops) {
   b.bind(inner, ir::ThreadTag::kThreadX);
   return inner;
 }
+
+void write_out_sums(Builder& b, StageRef stage) { b.limit_unrolling(stage, kMostTerms); }
 
 void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int64_t lanes) {
   if (b.refused()) return;

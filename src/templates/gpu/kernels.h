@@ -19,6 +19,9 @@ std::optional<space::Loop> bind_elements(space::Builder& b, space::StageRef stag
 space::Loop bind_loops(space::Builder& b, space::StageRef stage,
                        const std::vector<space::Loop>& loops);
 
+// Short sums of a stage are written out: what they read is under way at once.
+void write_out_sums(space::Builder& b, space::StageRef stage);
+
 // The threads of a block for so many elements: all multiprocessors are used before blocks grow.
 int64_t threads_for(int64_t elements, const target::Gpu& gpu);
 

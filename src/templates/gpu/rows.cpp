@@ -128,6 +128,7 @@ class Writer {
 
   void attach(StageRef stage, Loop row, size_t axis) {
     b_.compute_shared(stage, row);
+    gpu::write_out_sums(b_, stage);
     b_.bind(b_.axis(stage, axis), ir::ThreadTag::kThreadX);
   }
 
