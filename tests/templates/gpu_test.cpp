@@ -9,6 +9,8 @@
 #include "schedule/state.h"
 #include "te/ops.h"
 #include "te/text.h"
+#include "templates/by_name.h"
+#include "templates/case_tables.h"
 #include "templates/cases.h"
 #include "templates/template.h"
 
@@ -91,6 +93,23 @@ TEST(GpuWinograd, IsRightWhereItIsAskedFor) {
   }
 }
 
+// Blocks share the sums, and the transform of the output adds them up.
+TEST(GpuWinograd, IsRightWhereSumsAreShared) {
+  const te::ComputeDag dag = conv_dag(6, 5, {7, 6}, 1);
+  const schedule::State initial = state_of(dag, "cuda simt");
+  Request request;
+  request.algorithm = 1 + static_cast<int64_t>(Algorithm::kWinograd2);
+  const auto p = write_with("gpu_winograd", initial, request, {{"split", 3}, {"depth", 2}});
+  ASSERT_TRUE(p);
+  const std::string steps = schedule::to_text(p->trace, initial);
+  EXPECT_NE(steps.find("rfactor"), std::string::npos) << steps;
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(dag, rng);
+  const auto outcome = fuzz::check_program(p->state, inputs, te::evaluate(dag, inputs));
+  EXPECT_FALSE(outcome.refused) << steps;
+  EXPECT_EQ(outcome.problem, "") << steps;
+}
+
 TEST(GpuWinograd, KeepsToWhatIsAllowed) {
   const schedule::State initial = state_of(conv_dag(64, 64, {56, 56}, 1), "cuda sm_90");
   EXPECT_EQ(choose(initial).name, "gpu_winograd");
@@ -137,6 +156,17 @@ constexpr Family kFamilies[] = {
      "Y[n: 1, k: 1280] = M[n, k] / 49.0\noutput Y\n"},
     {"gpu_sums", "input X: f32[900, 70]\nM[k: 70] = sum(i: 900) X[i, k]\noutput M\n"},
 };
+
+// What networks consist of is not left to the last resort, and nothing that fits is refused.
+TEST(GpuTemplates, TakeShapesOfNetworks) {
+  for (const Case& c : network_cases()) {
+    const Choice choice = choose(state_of(c.make(), "cuda sm_90"));
+    EXPECT_TRUE(choice.passed_over.empty()) << c.name << ": " << choice.passed_over[0];
+    if (c.name.starts_with("net_conv") || c.name.starts_with("net_matmul")) {
+      EXPECT_NE(choice.name, "gpu_elements") << c.name;
+    }
+  }
+}
 
 TEST(GpuSums, TakeShapesOfNetworks) {
   for (const Family& f : kFamilies) {

@@ -66,43 +66,6 @@ bool is_along_sum(const GemmSide& side, const Gemm& g) {
          g.sums.back().extent % kLanes == 0;
 }
 
-const schedule::Split* split_at(const schedule::Trace& trace, size_t i, size_t factors) {
-  const auto* s = i < trace.size() ? std::get_if<schedule::Split>(&trace[i]) : nullptr;
-  return s != nullptr && s->factors.size() >= factors ? s : nullptr;
-}
-bool reorders_at(const schedule::Trace& trace, size_t i) {
-  return i < trace.size() && std::holds_alternative<schedule::Reorder>(trace[i]);
-}
-
-// The tile that a trace has: the steps of tile_result, then the one that cuts sums.
-std::optional<Tile> shown_tile(const schedule::Trace& trace) {
-  for (size_t i = 0; i + 2 < trace.size(); ++i) {
-    const auto *slow = split_at(trace, i, 2), *fast = split_at(trace, i + 1, 2);
-    if (slow == nullptr || fast == nullptr || !reorders_at(trace, i + 2)) continue;
-    Tile t{.slow_threads = slow->factors[0],
-           .fast_threads = fast->factors[0],
-           .slow = slow->factors[1],
-           .fast = fast->factors[1]};
-    if (fast->factors.size() > 2) t.fast *= fast->factors[2];
-    for (size_t j = i + 3; j < trace.size(); ++j) {
-      const auto* depth = split_at(trace, j, 1);
-      if (depth == nullptr || !reorders_at(trace, j + 1)) continue;
-      t.depth = depth->factors[0];
-      return t;
-    }
-  }
-  return std::nullopt;
-}
-
-// Blocks that share a sum of that length, which rfactor tells apart.
-int64_t shown_split(const schedule::Trace& trace, int64_t length) {
-  for (size_t i = 1; i < trace.size(); ++i) {
-    if (!std::holds_alternative<schedule::Rfactor>(trace[i])) continue;
-    if (const auto* s = split_at(trace, i - 1, 1)) return length / s->factors[0];
-  }
-  return 1;
-}
-
 class GpuContraction {
  public:
   GpuContraction(const Chain& chain, const Gemm& g, Builder& b)
@@ -113,7 +76,8 @@ class GpuContraction {
         anchor_(b.stage(op_.name())),
         final_(b.stage(chain.final->name())) {}
 
-  void run(const std::vector<std::string>& like_output) {
+  // Returns the stage that has to add up what blocks have found, if there is one.
+  std::optional<StageRef> run(const std::vector<std::string>& like_output) {
     ask_tile();
     b_.variant(anchor_, schedule::Algorithm::kGemm);
     product_ = made(b_, op_.name() + ".g");
@@ -121,6 +85,7 @@ class GpuContraction {
     lay_out(g_.fast, "y");
     for (const te::ComputeOp* op : chain_.inlined) b_.compute_inline(b_.stage(op->name()));
     split_ > 1 ? write_split() : write_whole(like_output);
+    return split_ > 1 ? std::optional(product_) : std::nullopt;
   }
 
  private:
@@ -128,8 +93,8 @@ class GpuContraction {
             int64_t Tile::*size) {
     const Domain domain = Domain::of(std::move(values));
     const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
-      if (size == &Tile::split) return shown_split(trace, g_.length);
-      const auto tile = shown_tile(trace);
+      if (size == &Tile::split) return gpu::shown_split(trace, g_.length);
+      const auto tile = gpu::shown_tile(trace);
       return tile ? std::optional((*tile).*size) : std::nullopt;
     };
     return b_.ask({HoleKind::kFactor, final_.id, number}, name, domain, domain.nearest(rule),
@@ -219,7 +184,7 @@ class GpuContraction {
     sum_up(product_, threads);
   }
 
-  // Sums of blocks in one kernel, what they add up to in another.
+  // Sums of blocks in one kernel; what they add up to belongs to another.
   void write_split() {
     const size_t rank = g_.outer.size() + 2;
     const auto [blocks, rest] = b_.split<2>(b_.axis(product_, rank), {g_.length / split_});
@@ -230,9 +195,6 @@ class GpuContraction {
     for (size_t d = 0; d <= g_.outer.size(); ++d) outer.push_back(b_.axis(parts, d));
     const Loop threads = tile_result(outer, b_.axis(parts, rank - 1), b_.axis(parts, rank));
     sum_up(sum, threads);
-    const auto element = gpu::bind_elements(b_, final_);
-    if (element) b_.compute_at(product_, *element);
-    gpu::write_out_sums(b_, product_);
   }
 
   // Neighbouring axes of a side are one dimension of the storage; the later side first, so that
@@ -338,9 +300,9 @@ gpu::ProductSize gpu::product_size(const Gemm& g) {
           .quads = is_along_sum(g.slow, g)};
 }
 
-void gpu::write_product(Builder& b, const Chain& chain, const Gemm& g,
-                        const std::vector<std::string>& like_output) {
-  GpuContraction(chain, g, b).run(like_output);
+std::optional<StageRef> gpu::write_product(Builder& b, const Chain& chain, const Gemm& g,
+                                           const std::vector<std::string>& like_output) {
+  return GpuContraction(chain, g, b).run(like_output);
 }
 
 std::optional<Written> write_gpu_contraction(Builder& b, const Request& request) {
@@ -350,7 +312,11 @@ std::optional<Written> write_gpu_contraction(Builder& b, const Request& request)
   const auto g = schedule::find_gemm(b.state(), *chain->anchor);
   if (!g) return std::nullopt;
   gpu::store_edges(b, request);
-  gpu::write_product(b, *chain, *g, stored_like_output(dag, *chain));
+  if (const auto sum = gpu::write_product(b, *chain, *g, stored_like_output(dag, *chain))) {
+    const auto element = gpu::bind_elements(b, b.stage(chain->final->name()));
+    if (element) b.compute_at(*sum, *element);
+    gpu::write_out_sums(b, *sum);
+  }
   return Written{};
 }
 

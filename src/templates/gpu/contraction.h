@@ -3,6 +3,7 @@
 // more.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,12 @@ namespace tenon::templates::gpu {
 
 ProductSize product_size(const schedule::Gemm& g);
 
-// The anchor, which is such a sum, and what follows it up to the final op: one kernel, or two where
-// blocks share the sums. `like_output`: tensors that are read or written where the result is.
-void write_product(space::Builder& b, const Chain& chain, const schedule::Gemm& g,
-                   const std::vector<std::string>& like_output);
+// The anchor, which is such a sum, and what follows it up to the final op, as one kernel.
+// `like_output`: tensors that are read or written where the result is. Where blocks share the sums,
+// their kernel leaves what they found; returns the stage that adds it up, which is to be placed in
+// the kernel of the final op.
+std::optional<space::StageRef> write_product(space::Builder& b, const Chain& chain,
+                                             const schedule::Gemm& g,
+                                             const std::vector<std::string>& like_output);
 
 }  // namespace tenon::templates::gpu

@@ -4,7 +4,7 @@
 //
 //   Y[j] = sum(k) X[k] * W[j, k]                                      32 threads, 4 sums of a block
 //     =>  Y.rf[j, t] = sum(k.0, k.2) X[k.0*128 + t*4 + k.2] * W[j, ..] by thread t of row j
-//         Y[j] = sum(t) Y.rf[j, t]
+//         Y[j] = sum(t) Y.rf[j, t], in four sums of their own
 #include <algorithm>
 
 #include "templates/anchor.h"
@@ -21,8 +21,9 @@ using space::Value;
 
 namespace {
 
-constexpr int64_t kLeastLength = 32;  // shorter sums are one thread's work
+constexpr int64_t kLeastLength = 16;  // shorter sums are one thread's work
 constexpr int64_t kLanes = 4;         // that lie side by side are read at once
+constexpr int64_t kChains = 4;        // of additions that do not wait for each other
 constexpr int64_t kThreads = 256;     // of a multiprocessor, that keep it busy
 constexpr int64_t kBlock = 128;       // threads
 
@@ -31,6 +32,7 @@ struct Sums {
   std::optional<te::Access> main;  // the operand that has most elements
   int64_t outputs = 1, length = 1;
   size_t axis = 0;     // of the result, whose neighbours a block has
+  size_t inner = 0;    // of the sum, the last that is more than one element
   bool along = false;  // neighbours in memory are neighbours of a sum; else of the result
 };
 
@@ -67,11 +69,15 @@ std::optional<Sums> find_sums(const te::ComputeDag& dag) {
     if (!s.main || elements(a.tensor) > elements(s.main->tensor)) s.main = std::move(a);
   }
   if (!s.main || s.length < kLeastLength) return std::nullopt;
+  if (elements(s.main->tensor) < s.outputs * s.length) return std::nullopt;
   for (size_t d = 0; d < op.axes.size(); ++d) {
     if (op.axes[d].extent > 1) s.axis = d;
   }
+  for (size_t d = 0; d < op.reduce_axes.size(); ++d) {
+    if (op.reduce_axes[d].extent > 1) s.inner = d;
+  }
   const std::vector<int64_t>& strides = s.main->strides;
-  s.along = is_movable(s, dag) || strides.back() == 1 || strides[s.axis] != 1;
+  s.along = is_movable(s, dag) || strides[op.axes.size() + s.inner] == 1 || strides[s.axis] != 1;
   return s;
 }
 
@@ -91,8 +97,10 @@ class Writer {
     const StageRef parts = share_out();
     const auto [block, thread] = bind_result();
     if (b_.refused()) return;
-    b_.compute_at(sum_, thread);
-    b_.unroll(b_.axis(sum_, op_.axes.size()));
+    for (const StageRef s : {sum_, chains_}) {
+      b_.compute_at(s, thread);
+      for (const Loop& l : b_.leaves(s)) b_.unroll(l);
+    }
     b_.compute_shared(parts, block);
     b_.bind(b_.axis(parts, s_.axis), across());
     b_.bind(b_.axis(parts, op_.axes.size()), s_.along ? kX : kY);
@@ -122,10 +130,11 @@ class Writer {
   void ask() {
     const int64_t length = s_.length / lanes();
     const int64_t busy = kThreads * b_.target().gpu().multiprocessors;
-    int64_t share = s_.along ? 32 : 8;
+    int64_t share = 8;
+    while (s_.along && share < 32 && share * 2 <= length) share *= 2;
     while (share < 128 && share * 2 <= length && share * s_.outputs < busy) share *= 2;
-    share_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "share", Domain::of({8, 16, 32, 64, 128}),
-                    std::min<int64_t>(share, 128));
+    share_ =
+        b_.ask({HoleKind::kFactor, out_.id, 1}, "share", Domain::of({8, 16, 32, 64, 128}), share);
     int64_t sums = std::max<int64_t>(1, kBlock / share_);
     if (!s_.along) sums = std::max<int64_t>(sums, 32);
     while (sums > 1 && s_.along && s_.outputs < sums * b_.target().gpu().multiprocessors) sums /= 2;
@@ -137,9 +146,8 @@ class Writer {
   }
 
   int64_t lanes() const {
-    return s_.along && op_.reduce_axes.back().extent % kLanes == 0 && s_.length >= 32 * kLanes
-               ? kLanes
-               : 1;
+    const bool whole = op_.reduce_axes[s_.inner].extent % kLanes == 0;
+    return s_.along && whole && s_.length >= 32 * kLanes ? kLanes : 1;
   }
 
   // A part of each sum for each thread.
@@ -157,6 +165,8 @@ class Writer {
     // All of a thread's reads are under way at once.
     constexpr int64_t kMostCopies = 64;
     b_.limit_unrolling(rf, kMostCopies);
+    const Loop found = b_.axis(sum_, op_.axes.size());
+    chains_ = b_.rfactor(b_.split<2>(found, {kChains})[1], static_cast<int64_t>(op_.axes.size()));
     return rf;
   }
 
@@ -180,7 +190,7 @@ class Writer {
   const Sums& s_;
   Builder& b_;
   const te::ComputeOp& op_;
-  StageRef out_, sum_;
+  StageRef out_, sum_, chains_;
   Value share_ = 1, sums_ = 1;
 };
 

@@ -34,6 +34,13 @@ constexpr Tile kTiles[] = {{.slow_threads = 8, .fast_threads = 16, .slow = 8, .f
                            {.slow_threads = 1, .fast_threads = 64, .slow = 1, .fast = 4},
                            {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 2},
                            {.slow_threads = 32, .fast_threads = 4, .slow = 4, .fast = 1}};
+// Blocks that have all of a short fast side read the slow one once.
+constexpr int64_t kNarrow = 16;
+constexpr Tile kNarrowTiles[] = {{.slow_threads = 32, .fast_threads = 4, .slow = 4, .fast = 4},
+                                 {.slow_threads = 16, .fast_threads = 4, .slow = 8, .fast = 4},
+                                 {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 4},
+                                 {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 2},
+                                 {.slow_threads = 32, .fast_threads = 4, .slow = 4, .fast = 1}};
 // All threads of a warp read the same of the slow side.
 constexpr Tile kQuadTiles[] = {{.slow_threads = 4, .fast_threads = 32, .slow = 8, .fast = 4},
                                {.slow_threads = 4, .fast_threads = 32, .slow = 4, .fast = 4},
@@ -41,6 +48,19 @@ constexpr Tile kQuadTiles[] = {{.slow_threads = 4, .fast_threads = 32, .slow = 8
                                {.slow_threads = 2, .fast_threads = 32, .slow = 4, .fast = 4},
                                {.slow_threads = 1, .fast_threads = 64, .slow = 1, .fast = 4},
                                {.slow_threads = 16, .fast_threads = 4, .slow = 4, .fast = 2}};
+
+const schedule::Split* split_at(const schedule::Trace& trace, size_t i, size_t factors) {
+  const auto* s = i < trace.size() ? std::get_if<schedule::Split>(&trace[i]) : nullptr;
+  return s != nullptr && s->factors.size() >= factors ? s : nullptr;
+}
+bool reorders_at(const schedule::Trace& trace, size_t i) {
+  return i < trace.size() && std::holds_alternative<schedule::Reorder>(trace[i]);
+}
+
+std::span<const Tile> tiles_for(const ProductSize& p) {
+  if (p.quads) return kQuadTiles;
+  return p.fast <= kNarrow ? std::span<const Tile>(kNarrowTiles) : kTiles;
+}
 
 }  // namespace
 
@@ -85,8 +105,7 @@ double fetching(double bytes, const target::Gpu& gpu) {
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu) {
   Tile best;
   double least = 0;
-  const std::span<const Tile> tiles = p.quads ? std::span<const Tile>(kQuadTiles) : kTiles;
-  for (Tile t : tiles) {
+  for (Tile t : tiles_for(p)) {
     for (t.split = 1; t.split <= std::min(kMostSplit, p.length / kLeastLength); ++t.split) {
       if (p.length % t.split != 0) continue;
       t.depth = depth_for(p.length / t.split, kDepth);
@@ -98,6 +117,33 @@ Tile choose_tile(const ProductSize& p, const target::Gpu& gpu) {
   }
   if (least == 0) best.depth = depth_for(p.length, kDepth);
   return best;
+}
+
+std::optional<Tile> shown_tile(const schedule::Trace& trace) {
+  for (size_t i = 0; i + 2 < trace.size(); ++i) {
+    const auto *slow = split_at(trace, i, 2), *fast = split_at(trace, i + 1, 2);
+    if (slow == nullptr || fast == nullptr || !reorders_at(trace, i + 2)) continue;
+    Tile t{.slow_threads = slow->factors[0],
+           .fast_threads = fast->factors[0],
+           .slow = slow->factors[1],
+           .fast = fast->factors[1]};
+    if (fast->factors.size() > 2) t.fast *= fast->factors[2];
+    for (size_t j = i + 3; j < trace.size(); ++j) {
+      const auto* depth = split_at(trace, j, 1);
+      if (depth == nullptr || !reorders_at(trace, j + 1)) continue;
+      t.depth = depth->factors[0];
+      return t;
+    }
+  }
+  return std::nullopt;
+}
+
+int64_t shown_split(const schedule::Trace& trace, int64_t length) {
+  for (size_t i = 1; i < trace.size(); ++i) {
+    if (!std::holds_alternative<schedule::Rfactor>(trace[i])) continue;
+    if (const auto* s = split_at(trace, i - 1, 1)) return length / s->factors[0];
+  }
+  return 1;
 }
 
 }  // namespace tenon::templates::gpu

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "schedule/trace.h"
 #include "target/target.h"
 
 namespace tenon::templates::gpu {
@@ -31,6 +33,11 @@ double copying(double bytes, const target::Gpu& gpu);
 double fetching(double bytes, const target::Gpu& gpu);
 // The best of a few shapes, with sums shared out as far as it pays.
 Tile choose_tile(const ProductSize& p, const target::Gpu& gpu);
+
+// The tile that a trace has: the steps that cut both sides of a result and then its sums.
+std::optional<Tile> shown_tile(const schedule::Trace& trace);
+// Blocks that share a sum of that length, which rfactor tells apart.
+int64_t shown_split(const schedule::Trace& trace, int64_t length);
 
 // The largest divisor of the length that is at most `most`; 1 if there is none above it.
 int64_t depth_for(int64_t length, int64_t most);

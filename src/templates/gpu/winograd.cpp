@@ -104,7 +104,9 @@ class Writer {
     const te::OpRef m = b_.state().stage(part(".m").id).op;
     const auto g = schedule::find_gemm(b_.state(), *m);
     if (!g) return b_.refuse({.code = IllegalCode::kBadVariant, .stage = part(".m").id});
-    gpu::write_product(b_, {.anchor = m.get(), .final = m.get(), .inlined = {}}, *g, {m->name()});
+    shared_ = gpu::write_product(b_, {.anchor = m.get(), .final = m.get(), .inlined = {}}, *g,
+                                 {m->name()});
+    if (shared_) b_.compute_inline(part(".m"));
   }
 
   // All of a stage that one thread has, in its registers.
@@ -138,9 +140,9 @@ class Writer {
       outer.back() = tile;
       inside.push_back(inner);
     }
-    const StageRef products = part(".m");
     const StageRef reader = c_.dims == 2 ? part(".y1") : out;
-    const StageRef read = b_.cache_read(products, {reader}, ir::Scope::kRegister);
+    const StageRef read =
+        shared_ ? *shared_ : b_.cache_read(part(".m"), {reader}, ir::Scope::kRegister);
     const Loop thread = deal(out, outer, inside);
     if (c_.dims == 2) keep(reader, thread);
     keep(read, thread);
@@ -159,6 +161,7 @@ class Writer {
   Builder& b_;
   const te::ComputeOp& op_;
   const schedule::AlgorithmRow& row_;
+  std::optional<StageRef> shared_;  // adds up products that blocks share
 };
 
 // The result is stored in its plain order.
