@@ -47,7 +47,15 @@ class Winograd {
   }
 
  private:
-  int64_t all_tiles() const { return c_.dims == 2 ? tiles_[0] * tiles_[1] : tiles_[0]; }
+  int64_t all_tiles() const {
+    constexpr int64_t kTogether = 4;  // numbers that threads of GPUs move at once
+    const int64_t tiles = c_.dims == 2 ? tiles_[0] * tiles_[1] : tiles_[0];
+    return s_.target().is_cpu() ? tiles : arith::ceil_div(tiles, kTogether) * kTogether;
+  }
+  // Tiles beyond the last one, which nothing reads.
+  bool has_spare_tiles() const {
+    return all_tiles() > (c_.dims == 2 ? tiles_[0] * tiles_[1] : tiles_[0]);
+  }
 
   ir::Buffer add(const char* part, Shape shape, Expr body, std::vector<Axis> reduce = {}) {
     return add_stage(s_, id_, part, std::move(shape), std::move(body), std::move(reduce));
@@ -65,7 +73,8 @@ class Winograd {
       }
       at.push_back(tile * number(step_) + points[d]);
       const int64_t extent = c_.x->buffer.shape()[at.size() - 1];
-      if ((tiles_[d] - 1) * step_ + points_ <= extent) continue;
+      const bool spare = d == 0 && has_spare_tiles();
+      if (!spare && (tiles_[d] - 1) * step_ + points_ <= extent) continue;
       const Expr ok = ir::lt(at.back(), number(extent));
       inside = inside.defined() ? ir::logical_and(inside, ok) : ok;
     }

@@ -7,6 +7,7 @@
 //                              C.rf.2[i, u] = sum(t.0) C.rf[i, t.0*16 + u]; C[i] = sum(u) C.rf.2[i, u]
 #include <algorithm>
 
+#include "ir/visit.h"
 #include "templates/anchor.h"
 #include "templates/gpu/kernels.h"
 
@@ -38,6 +39,24 @@ int64_t elements(const std::vector<te::Axis>& axes) {
   return n;
 }
 
+// A reduction that other rows read, too, is not part of one row.
+bool stays_in_row(const te::ComputeOp& op, const te::ComputeOp& reduction) {
+  const size_t rows =
+      static_cast<size_t>(std::count_if(reduction.axes.begin(), reduction.axes.end(),
+                                        [](const te::Axis& a) { return a.extent > 1; }));
+  bool ok = true;
+  ir::visit_loads(op.body, [&](const ir::Load& l) {
+    if (!l.buffer.same_as(reduction.output)) return;
+    size_t own = 0;
+    for (const ir::Expr& i : l.indices) {
+      const auto axis = plain_axis(i, op);
+      own += axis && *axis < op.axes.size() && op.axes[*axis].extent > 1 ? 1 : 0;
+    }
+    ok = ok && own == rows;
+  });
+  return ok;
+}
+
 std::optional<RowsOf> find_rows(const te::ComputeDag& dag) {
   RowsOf r;
   if (dag.outputs.size() != 1) return std::nullopt;
@@ -48,6 +67,9 @@ std::optional<RowsOf> find_rows(const te::ComputeDag& dag) {
     if (!r.reductions.empty() && rows != r.rows) return std::nullopt;
     r.rows = rows;
     r.length = std::max(r.length, elements(op->reduce_axes));
+    for (const te::ComputeOp* before : r.reductions) {
+      if (!stays_in_row(*op, *before)) return std::nullopt;
+    }
     r.reductions.push_back(op.get());
   }
   if (r.reductions.empty() || r.length < kLeastLength || r.out->axes.empty()) return std::nullopt;
@@ -126,10 +148,14 @@ class Writer {
     return row;
   }
 
+  // Summed up in a register, and left where all threads of the row can read it.
   void attach(StageRef stage, Loop row, size_t axis) {
+    const StageRef sum = b_.cache_write(stage, ir::Scope::kRegister);
     b_.compute_shared(stage, row);
-    gpu::write_out_sums(b_, stage);
     b_.bind(b_.axis(stage, axis), ir::ThreadTag::kThreadX);
+    if (b_.refused()) return;
+    b_.compute_at(sum, b_.leaves(stage).back());
+    gpu::write_out_sums(b_, sum);
   }
 
   const RowsOf& r_;

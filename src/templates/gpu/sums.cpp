@@ -101,9 +101,13 @@ class Writer {
       b_.compute_at(s, thread);
       for (const Loop& l : b_.leaves(s)) b_.unroll(l);
     }
+    const StageRef part = b_.cache_write(parts, ir::Scope::kRegister);
     b_.compute_shared(parts, block);
     b_.bind(b_.axis(parts, s_.axis), across());
-    b_.bind(b_.axis(parts, op_.axes.size()), s_.along ? kX : kY);
+    const Loop share = b_.axis(parts, op_.axes.size());
+    b_.bind(share, s_.along ? kX : kY);
+    b_.compute_at(part, share);
+    gpu::write_out_sums(b_, part);
   }
 
  private:
@@ -162,9 +166,6 @@ class Writer {
     if (b_.refused()) return {};
     const StageRef rf = b_.rfactor(parts[1], static_cast<int64_t>(op_.axes.size()));
     if (b_.refused()) return {};
-    // All of a thread's reads are under way at once.
-    constexpr int64_t kMostCopies = 64;
-    b_.limit_unrolling(rf, kMostCopies);
     const Loop found = b_.axis(sum_, op_.axes.size());
     chains_ = b_.rfactor(b_.split<2>(found, {kChains})[1], static_cast<int64_t>(op_.axes.size()));
     return rf;
