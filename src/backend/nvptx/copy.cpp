@@ -23,6 +23,12 @@ Expr of_all_lanes(const Expr& e) {
   return x.defined() && y.defined() ? ir::logical_and(x, y) : Expr();
 }
 
+// In all lanes.
+bool is_all_zero(const Expr& e) {
+  const auto* b = e.as<ir::Broadcast>();
+  return ir::is_zero(b != nullptr ? b->value : e);
+}
+
 }  // namespace
 
 std::optional<Copy> as_copy(const ir::Store& n) {
@@ -36,7 +42,7 @@ std::optional<Copy> as_copy(const ir::Store& n) {
   Expr value = n.value;
   while (const auto* s = value.as<ir::Select>()) {
     const Expr condition = of_all_lanes(s->condition);
-    if (!condition.defined() || condition.loads() || !ir::is_zero(s->on_false)) return std::nullopt;
+    if (!condition.defined() || condition.loads() || !is_all_zero(s->on_false)) return std::nullopt;
     copy.conditions.push_back(condition);
     value = s->on_true;
   }
