@@ -38,7 +38,8 @@ Sizes sizes_of(const WinogradConv& c, const schedule::AlgorithmRow& row) {
   return s;
 }
 
-// In clocks of a multiprocessor. Weights come from memory, since other layers have been there.
+// In clocks of a multiprocessor. Weights come from memory, since other layers have been there, and
+// what the products write goes as slowly.
 double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gpu) {
   constexpr double kBytes = 4;
   const Sizes s = sizes_of(c, schedule::row_of(a));
@@ -49,12 +50,11 @@ double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gp
                            .slow = op.axes[1].extent,
                            .fast = static_cast<int64_t>(s.tiles),
                            .length = length};
-  const double product = gpu::estimate(gpu::choose_tile(p, gpu), p, gpu);
   const double weights = kBytes * s.points * static_cast<double>(p.slow * p.length);
-  const double turned = kBytes * s.points * s.tiles;
-  return product + gpu::fetching(weights, gpu) +
-         gpu::copying(turned * static_cast<double>(op.reduce_axes[0].extent) + kBytes * s.in, gpu) +
-         gpu::copying(turned * static_cast<double>(p.slow) + kBytes * s.out, gpu);
+  const double in = kBytes * s.points * s.tiles * static_cast<double>(op.reduce_axes[0].extent);
+  const double out = kBytes * s.points * s.tiles * static_cast<double>(p.slow);
+  return gpu::estimate(gpu::choose_tile(p, gpu), p, gpu) + gpu::fetching(weights + out, gpu) +
+         gpu::copying(in + kBytes * s.in, gpu) + gpu::copying(out + kBytes * s.out, gpu);
 }
 
 double direct_clocks(const WinogradConv& c, const schedule::Gemm& g, const target::Gpu& gpu) {
