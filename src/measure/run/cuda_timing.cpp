@@ -22,7 +22,7 @@ constexpr int kTrials = 3;
 constexpr int kBatch = 4;  // repetitions that are put into the stream at once
 constexpr size_t kLeast = 3, kMost = 1000;
 constexpr double kLongTimes = 10;     // of min_run_s: then even one repetition is enough
-constexpr double kIdleS = 0.05;       // after which clocks may have slowed down
+constexpr double kIdleS = 0.5;        // after which clocks may have slowed down
 constexpr double kWarmUpS = 0.02;     // of work then, at least
 constexpr double kWarmUpMostS = 0.2;  // and at most
 constexpr double kSteady = 0.02;      // two batches that differ by less are as fast as it gets
