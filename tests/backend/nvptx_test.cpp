@@ -12,6 +12,7 @@
 #include "backend/functions.h"
 #include "backend/gpu_kernels.h"
 #include "backend/gpu_module.h"
+#include "backend/nvptx/copy.h"
 #include "backend/nvptx/multiple.h"
 #include "backend/nvptx/ptxas.h"
 #include "ir/build.h"
@@ -55,6 +56,23 @@ TEST(Nvptx, AVersionForEachProcessor) {
     EXPECT_TRUE(has(ptx, std::string(".version ") + version)) << processor;
     EXPECT_TRUE(has(ptx, std::string(".target ") + processor)) << processor;
   }
+}
+
+// Zero where one condition of all lanes does not hold, or one that each has of its own.
+TEST(Nvptx, GuardedVectorsAreCopiedByTheWay) {
+  const auto from = ir::Buffer::make("A", ir::kF32, {64});
+  const auto to = ir::Buffer::make("B", ir::kF32, {64}, ir::Scope::kShared);
+  const ir::Var i("i");
+  const ir::Expr at = ir::ramp(i * 4, 1, 4);
+  const ir::Expr zero = ir::broadcast(ir::zero_of(ir::kF32), 4);
+  const auto is_copy = [&](const ir::Expr& condition, const ir::Expr& otherwise) {
+    const ir::Stmt s = ir::store(to, {at}, ir::select(condition, ir::load(from, {at}), otherwise));
+    return nvptx::as_copy(*s.as<ir::Store>()).has_value();
+  };
+  const ir::Expr together = ir::broadcast(ir::lt(i, ir::Expr(7)), 4);
+  EXPECT_TRUE(is_copy(together, zero));
+  EXPECT_FALSE(is_copy(ir::lt(at, ir::broadcast(ir::Expr(30), 4)), zero));
+  EXPECT_FALSE(is_copy(together, ir::broadcast(ir::make_float(ir::kF32, 1), 4)));
 }
 
 TEST(Nvptx, AKernelSaysItsBlock) {

@@ -7,6 +7,7 @@
 #include "fuzz/random_dag.h"
 #include "ir/print.h"
 #include "lower/lower.h"
+#include "schedule/algorithms/algorithms.h"
 #include "schedule/state.h"
 #include "simt/harness.h"
 #include "templates/cases.h"
@@ -17,13 +18,10 @@ namespace {
 
 class GpuSimtTest : public ::testing::TestWithParam<Case> {};
 
-TEST_P(GpuSimtTest, KernelsAreRight) {
-  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+void expect_right(const schedule::State& initial, const Choice& choice) {
+  const te::ComputeDag& dag = initial.dag();
   Rng rng(1);
-  const auto inputs = fuzz::random_inputs(*dag, rng);
-  const auto expected = te::evaluate(*dag, inputs);
-  const schedule::State initial(dag, std::make_shared<target::Target>(simt::simt_target()));
-  const Choice choice = choose(initial);
+  const auto inputs = fuzz::random_inputs(dag, rng);
   const auto state = schedule::replay(initial, choice.trace);
   ASSERT_TRUE(state);
   const auto f = lower::lower(*state);
@@ -34,10 +32,28 @@ TEST_P(GpuSimtTest, KernelsAreRight) {
   ASSERT_EQ(simt::run(*f, args), runtime::cuda::kSuccess) << ir::to_string(*f);
   const std::vector<ir::Array> outputs(args.begin() + static_cast<ptrdiff_t>(first), args.end());
   const std::string why =
-      fuzz::compare(expected, lower::unpack_outputs(*state, outputs), *dag, state->error_factor());
+      fuzz::compare(te::evaluate(dag, inputs), lower::unpack_outputs(*state, outputs), dag,
+                    state->error_factor());
   EXPECT_EQ(why, "") << ir::to_string(*f);
   static const auto ptx = backend::make_compiler(simt::gpu("sm_90"));
   EXPECT_FALSE(ptx->emit(*f, backend::Emit::kAssembly).bytes.empty());
+}
+
+TEST_P(GpuSimtTest, KernelsAreRight) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  const schedule::State initial(dag, std::make_shared<target::Target>(simt::simt_target()));
+  expect_right(initial, choose(initial));
+}
+
+TEST_P(GpuSimtTest, KernelsOfEachAlgorithmAreRight) {
+  const auto dag = std::make_shared<const te::ComputeDag>(GetParam().make());
+  const schedule::State initial(dag, std::make_shared<target::Target>(simt::simt_target()));
+  for (const schedule::AlgorithmRow& row : schedule::algorithms()) {
+    Request request;
+    request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
+    const Choice choice = choose(initial, request);
+    if (choice.name == "gpu_winograd") expect_right(initial, choice);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, GpuSimtTest, ::testing::ValuesIn(cases()),

@@ -79,11 +79,8 @@ void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int6
 
 void store_edges(Builder& b, const Request& request) {
   const auto store = [&](const te::Tensor& t) {
-    const auto it = request.fixed.find(t.name());
     // The plain order under another name stays plain, for templates to name it as they need.
-    if (it == request.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape())))
-      return;
-    b.store(b.stage(t.name()), it->second);
+    if (!stores_plainly(request, t)) b.store(b.stage(t.name()), request.fixed.at(t.name()));
   };
   for (const te::Input& in : b.dag().inputs) store(in.tensor);
   for (const te::Tensor& t : b.dag().outputs) store(t);
@@ -91,7 +88,7 @@ void store_edges(Builder& b, const Request& request) {
 
 bool stores_plainly(const Request& request, const te::Tensor& t) {
   const auto it = request.fixed.find(t.name());
-  return it == request.fixed.end() || it->second.is_identity();
+  return it == request.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape()));
 }
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op) {

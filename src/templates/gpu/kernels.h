@@ -33,7 +33,7 @@ void fetch_together(space::Builder& b, space::StageRef stage, int64_t slow, int6
 // The layouts that are asked for inputs and outputs.
 void store_edges(space::Builder& b, const Request& request);
 
-// The tensor is free, or asked for in its plain order.
+// The tensor is free, or asked for in its plain order, whatever that is called.
 bool stores_plainly(const Request& request, const te::Tensor& t);
 
 bool is_output(const te::ComputeDag& dag, const te::ComputeOp& op);
