@@ -185,7 +185,7 @@ class Bench {
   // Programs come with bounds: whoever made them has inferred them.
   size_t draft() {
     return each([&](const space::Program& c, Rng&) {
-      return c.bounds != nullptr && cost::draft_seconds(c.state, *c.bounds).has_value();
+      return c.bounds != nullptr && cost::draft_seconds(c.state, *c.bounds) > 0;
     });
   }
   cost::Row encoded(const space::Program& c) const { return *model_->encode(subject_of(task_, c)); }
