@@ -127,9 +127,9 @@ void CardModule::add_to(cuda::Graph graph, cuda::GraphNode& last, const Pointers
     card_.check(card_.driver().GraphAddKernelNode(&node, graph, &last, waits ? 1 : 0, &n),
                 "adding to a graph");
     if (early) {
-      card_.check(card_.driver().GraphAddDependencies(graph, &last, &node,
-                                                      &cuda::kProgrammaticEdge, 1),
-                  "adding to a graph");
+      card_.check(
+          card_.driver().GraphAddDependencies(graph, &last, &node, &cuda::kProgrammaticEdge, 1),
+          "adding to a graph");
     }
     last = node;
   }
