@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <regex>
 #include <string>
 
@@ -76,7 +77,7 @@ TEST(Nvptx, GuardedVectorsAreCopiedByTheWay) {
 }
 
 TEST(Nvptx, AKernelSaysItsBlock) {
-  const std::string ptx = ptx_of(scale_rows_gpu());
+  const std::string ptx = ptx_of(scale_rows_gpu(), "sm_86");
   EXPECT_TRUE(has(ptx, ".visible .entry scale_rows_0("));
   EXPECT_TRUE(has(ptx, ".maxntid 8, 4, 1"));
   EXPECT_TRUE(has(ptx, "fma.rn.f32"));
@@ -84,27 +85,116 @@ TEST(Nvptx, AKernelSaysItsBlock) {
 }
 
 TEST(Nvptx, VectorsAsTheirIndexIsAMultiple) {
-  const std::string four = ptx_of(copy_gpu(4, 0, ir::kF32));
+  const std::string four = ptx_of(copy_gpu(4, 0, ir::kF32), "sm_86");
   EXPECT_EQ(count(four, "ld\\.global\\.nc\\.v4\\.f32"), 1U);
   EXPECT_EQ(count(four, "st\\.global\\.v4\\.f32"), 1U);
-  EXPECT_EQ(count(ptx_of(copy_gpu(8, 4, ir::kF32)), "ld\\.global\\.nc\\.v4\\.f32"), 2U);
-  EXPECT_EQ(count(ptx_of(copy_gpu(4, 2, ir::kF32)), "ld\\.global\\.nc\\.v2\\.f32"), 2U);
-  EXPECT_EQ(count(ptx_of(copy_gpu(4, 1, ir::kF32)), "ld\\.global\\.nc\\.f32"), 4U);
-  EXPECT_EQ(count(ptx_of(copy_gpu(8, 0, ir::kF16)), "ld\\.global\\.nc\\.v4"), 1U);
-  EXPECT_EQ(count(ptx_of(copy_gpu(16, 0, ir::kI8)), "ld\\.global\\.nc\\.v4"), 1U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(8, 4, ir::kF32), "sm_86"), "ld\\.global\\.nc\\.v4\\.f32"), 2U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(4, 2, ir::kF32), "sm_86"), "ld\\.global\\.nc\\.v2\\.f32"), 2U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(4, 1, ir::kF32), "sm_86"), "ld\\.global\\.nc\\.f32"), 4U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(8, 0, ir::kF16), "sm_86"), "ld\\.global\\.nc\\.v4"), 1U);
+  EXPECT_EQ(count(ptx_of(copy_gpu(16, 0, ir::kI8), "sm_86"), "ld\\.global\\.nc\\.v4"), 1U);
 }
 
 TEST(Nvptx, SharedMemoryIsOneArrayWithBarriers) {
   const std::string ptx = ptx_of(transpose_gpu());
   EXPECT_TRUE(has(ptx, ".extern .shared .align 16 .b8 tenon_shared[]"));
   EXPECT_EQ(count(ptx, "bar\\.sync"), 1U);
-  EXPECT_EQ(count(ptx, "st\\.shared\\.f32"), 1U);
+  EXPECT_EQ(count(ptx, "cp\\.async\\.ca\\.shared\\.global"), 1U);
   EXPECT_EQ(count(ptx, "ld\\.shared\\.f32"), 1U);
   const GpuModule m = gpu_module_from(emit(transpose_gpu(), gpu("sm_90"), Emit::kObject).bytes);
   ASSERT_EQ(m.launches.size(), 1U);
   EXPECT_EQ(m.launches[0].shared_bytes, 16 * 17 * 4);
   EXPECT_EQ(m.launches[0].grid, (std::array<int64_t, 3>{2, 3, 1}));
   EXPECT_EQ(m.launches[0].block, (std::array<int64_t, 3>{16, 16, 1}));
+}
+
+// Each of 64 threads fetches neighbours to shared memory and writes those of another thread;
+// `fetched` makes what is stored of what is loaded and of the thread's number.
+ir::Function staged_gpu(int lanes,
+                        const std::function<ir::Expr(const ir::Expr&, const ir::Expr&)>& fetched) {
+  const ir::Buffer a = ir::Buffer::make("a", ir::kF32, {64 * lanes});
+  const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {64 * lanes});
+  const ir::Buffer tile = ir::Buffer::make("tile", ir::kF32, {64 * lanes}, ir::Scope::kShared);
+  const ir::Var b("b"), t("t");
+  const auto own = [&](const ir::Expr& n) { return ir::ramp(n * lanes, 1, lanes); };
+  const ir::Stmt body =
+      ir::block({ir::store(tile, {own(t)}, fetched(ir::load(a, {own(t)}), t)), ir::barrier(),
+                 ir::store(out, {own(t)}, ir::load(tile, {own(63 - t)}))});
+  const ir::Stmt threads =
+      ir::make_for(t, 0, 64, ir::ForKind::kThread, body, ir::ThreadTag::kThreadX);
+  const ir::Stmt blocks = ir::make_for(b, 0, 1, ir::ForKind::kThread, ir::allocate(tile, threads),
+                                       ir::ThreadTag::kBlockX);
+  return {.name = "staged", .params = {a, out}, .num_inputs = 1, .body = blocks};
+}
+
+ir::Expr zeros(int lanes) { return ir::make_float(ir::kF32.with_lanes(lanes), 0); }
+
+TEST(Nvptx, CopiesToSharedMemoryGoOnBesideTheThread) {
+  for (const int lanes : {1, 2, 4}) {
+    const std::string bytes = std::to_string(4 * lanes);
+    const std::string ptx = ptx_of(staged_gpu(lanes, [](auto& x, auto&) { return x; }), "sm_80");
+    EXPECT_EQ(count(ptx, "cp\\.async\\.ca\\.shared\\.global \\[.*\\], \\[.*\\], " + bytes), 1U)
+        << ptx;
+    EXPECT_EQ(count(ptx, "st\\.shared|ld\\.global"), 0U) << ptx;
+    EXPECT_EQ(count(ptx, "cp\\.async\\.wait_all;\\s+bar\\.sync"), 1U) << ptx;
+  }
+}
+
+// Where nothing is wanted, none of the bytes are read and zeros are written.
+TEST(Nvptx, CopiesWithAConditionReadAllOrNothing) {
+  for (const int lanes : {1, 4}) {
+    const std::string bytes = std::to_string(4 * lanes);
+    const auto guarded = [&](auto& x, auto& t) {
+      return ir::select(ir::broadcast(ir::lt(t, 50), lanes), x, zeros(lanes));
+    };
+    const std::string ptx = ptx_of(staged_gpu(lanes, guarded), "sm_80");
+    const std::string copy =
+        "cp\\.async\\.ca\\.shared\\.global \\[.*\\], \\[.*\\], " + bytes + ", %r\\d+;";
+    EXPECT_EQ(count(ptx, copy), 1U) << ptx;
+    EXPECT_EQ(count(ptx, "selp\\.b32\\s+%r\\d+, " + bytes + ", 0, %p\\d+;"), 1U) << ptx;
+    EXPECT_EQ(count(ptx, "selp\\.b64"), 1U) << ptx;
+    EXPECT_EQ(count(ptx, "st\\.shared|ld\\.global"), 0U) << ptx;
+    EXPECT_EQ(count(ptx, "cp\\.async\\.wait_all;\\s+bar\\.sync"), 1U) << ptx;
+  }
+}
+
+TEST(Nvptx, WhatIsNoCopyIsStoredByTheThread) {
+  const auto doubled = [](auto& x, auto&) { return x + x; };
+  const auto ones = [](auto& x, auto& t) {
+    return ir::select(ir::lt(t, 50), x, ir::make_float(ir::kF32, 1));
+  };
+  const auto each_lane = [](auto& x, auto& t) {
+    return ir::select(ir::lt(ir::ramp(t * 4, 1, 4), ir::broadcast(ir::Expr(99), 4)), x, zeros(4));
+  };
+  for (const ir::Function& f : {staged_gpu(1, doubled), staged_gpu(1, ones),
+                                staged_gpu(4, each_lane), row_sum_gpu(4), scale_rows_gpu()}) {
+    EXPECT_EQ(count(ptx_of(f, "sm_80"), "cp\\.async"), 0U) << ptx_of(f, "sm_80");
+  }
+}
+
+// The kernel waits before it touches memory, and its constants are only constant from then on.
+TEST(Nvptx, KernelsBeginEarlyWhereTheyCanWait) {
+  const ir::Function f = split_sum_gpu();
+  for (const char* processor : {"sm_80", "sm_86", "sm_89", "sm_90"}) {
+    SCOPED_TRACE(processor);
+    const bool early = std::string(processor) == "sm_90";
+    const std::string ptx = ptx_of(f, processor);
+    EXPECT_EQ(count(ptx, "griddepcontrol\\.wait;"), early ? 2U : 0U);
+    EXPECT_EQ(count(ptx, "griddepcontrol\\.launch_dependents;"), early ? 2U : 0U);
+    EXPECT_EQ(count(ptx, "ld\\.global\\.nc") > 0, !early);
+    const GpuModule m = gpu_module_from(emit(f, gpu(processor), Emit::kObject).bytes);
+    ASSERT_EQ(m.launches.size(), 2U);
+    for (const Launch& l : m.launches) EXPECT_EQ(l.early, early);
+  }
+  for (const ir::Function& g : {f, transpose_gpu(), matmul_gpu(64, 64, 64)}) {
+    const std::string ptx = ptx_of(g, "sm_90");
+    std::smatch touched;
+    ASSERT_TRUE(std::regex_search(ptx, touched, std::regex("(ld|st)\\.global|cp\\.async")));
+    EXPECT_LT(ptx.find("griddepcontrol.wait"), static_cast<size_t>(touched.position())) << ptx;
+    EXPECT_LT(ptx.find("griddepcontrol.wait"), ptx.find("griddepcontrol.launch")) << ptx;
+  }
+  const GpuModule simt = gpu_module_from(emit(f, gpu("simt"), Emit::kObject).bytes);
+  for (const Launch& l : simt.launches) EXPECT_FALSE(l.early);
 }
 
 TEST(Nvptx, FewerThreadsAreATest) {
@@ -152,17 +242,17 @@ TEST(Nvptx, IndicesBeyond32BitsStayWide) {
 
 TEST(Nvptx, WhatWorksInPlaceIsNeitherConstantNorApart) {
   ir::Function f = copy_gpu(4, 0, ir::kF32);
-  const std::string apart = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  const std::string apart = emit(f, gpu("sm_86"), Emit::kLlvmIr).bytes;
   EXPECT_EQ(count(apart, "addrspace\\(1\\) noalias align 256"), 2U) << apart;
   EXPECT_EQ(count(apart, "!invariant\\.load"), 1U) << apart;
   f.in_place = 0;
-  const std::string in_place = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  const std::string in_place = emit(f, gpu("sm_86"), Emit::kLlvmIr).bytes;
   EXPECT_EQ(count(in_place, "noalias align"), 0U) << in_place;
   EXPECT_EQ(count(in_place, "!invariant\\.load"), 0U) << in_place;
 }
 
 TEST(Nvptx, APredicateIsABranchAroundOneLoad) {
-  const std::string ptx = ptx_of(border_sum_gpu(100, 1));
+  const std::string ptx = ptx_of(border_sum_gpu(100, 1), "sm_86");
   EXPECT_EQ(count(ptx, "ld\\.global\\.nc\\.f32"), 3U);
   EXPECT_FALSE(has(ptx, "call"));
 }
