@@ -17,8 +17,9 @@ void take_variant(TraceDrawer& d, Counts& counts) {
   std::vector<Step> rare, common;
   for (const AlgorithmRow& row : algorithms()) {
     const Step v = Variant{c, row.algorithm};
-    const bool fits_most =
-        row.algorithm == Algorithm::kIm2col || row.algorithm == Algorithm::kBfloat16;
+    const bool fits_most = row.algorithm == Algorithm::kIm2col ||
+                           row.algorithm == Algorithm::kBfloat16 ||
+                           row.algorithm == Algorithm::kGemm;
     if (schedule::check(v, d.state())) (fits_most ? common : rare).push_back(v);
   }
   if (rare.empty() && common.empty()) return;

@@ -76,6 +76,26 @@ std::shared_ptr<const te::ComputeDag> random_product(Rng& rng) {
   return std::make_shared<const te::ComputeDag>(b.finish());
 }
 
+// Both operands computed or given, batched or not, either of them transposed.
+std::shared_ptr<const te::ComputeDag> random_matmul(Rng& rng) {
+  te::Builder b;
+  const int64_t m = rng.between(2, 7), n = rng.between(2, 7), k = rng.between(1, 9);
+  const bool turned_x = rng.chance(0.5), turned_w = rng.chance(0.5);
+  std::vector<int64_t> x = turned_x ? std::vector{k, m} : std::vector{m, k};
+  std::vector<int64_t> w = turned_w ? std::vector{n, k} : std::vector{k, n};
+  const int64_t batch = rng.between(1, 3);
+  const bool both = rng.chance(0.5);
+  if (both || rng.chance(0.3)) x.insert(x.begin(), batch);
+  if (both) w.insert(w.begin(), batch);
+  const te::Tensor first = b.input("X", ir::kF32, x);
+  const te::Tensor second =
+      rng.chance(0.3) ? b.constant("W", ir::kF32, w) : b.input("W", ir::kF32, w);
+  const te::Tensor y = te::batch_matmul(b, "C", rng.chance(0.3) ? te::relu(b, "P", first) : first,
+                                        second, turned_x, turned_w);
+  b.output(rng.chance(0.5) ? te::relu(b, "R", y) : y);
+  return std::make_shared<const te::ComputeDag>(b.finish());
+}
+
 std::vector<ir::Array> random_floats(const te::ComputeDag& dag, Rng& rng) {
   std::vector<ir::Array> inputs;
   for (const te::Input& in : dag.inputs) {
@@ -220,6 +240,55 @@ TEST(Variant, LongSumsByQuartersRoundAboutAsWell) {
     worst = std::max(worst, quarters / direct);
   }
   EXPECT_LE(worst, row_of(Algorithm::kStrassen).error_factor);
+}
+
+// What the matrices are read through is computed for all of them, where it is read, or inside of the
+// product. Whole numbers: the order of sums does not matter.
+void expect_gemm(const std::shared_ptr<const te::ComputeDag>& dag, const char* target, Rng& rng) {
+  SCOPED_TRACE(target);
+  const State initial(dag, std::make_shared<const target::Target>(target::parse_target(target)));
+  auto s = replay(initial, {Step(Variant{{initial.find("C")}, Algorithm::kGemm})});
+  ASSERT_TRUE(s) << render_illegal(initial, s.illegal());
+  EXPECT_EQ(s->error_factor(), 1);
+  const StageRef product{s->find("C.g")};
+  ASSERT_GE(product.id, 0);
+  for (const char* operand : {"C.x", "C.y"}) {
+    const StageRef stage{s->find(operand)};
+    if (stage.id < 0) continue;
+    const LoopRef sum{s->stage(product.id).leaves.back()};
+    const Step steps[] = {ComputeRoot{stage}, ComputeInline{stage}, ComputeAt{stage, product, sum}};
+    const Step& step = steps[rng.between(0, 2)];
+    ASSERT_TRUE(check(step, *s));
+    schedule::apply(step, s.value());
+  }
+  const auto inputs = fuzz::random_inputs(*dag, rng);
+  const auto f = lower::lower(*s);
+  ASSERT_TRUE(f) << render_illegal(*s, f.illegal());
+  EXPECT_EQ(fuzz::compare(te::evaluate(*dag, inputs), lower::interpret(*s, *f, inputs), *dag), "");
+}
+
+TEST(Variant, RandomSumsAreProductsOfMatrices) {
+  for (uint64_t i = 0; i < 120; ++i) {
+    Rng rng(4100 + i);
+    const auto dag = i % 3 == 0   ? random_conv(rng).dag
+                     : i % 3 == 1 ? random_product(rng)
+                                  : random_matmul(rng);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", 4100 + i, te::to_text(*dag)));
+    const State initial = initial_of(dag);
+    const StageId c = initial.find("C");
+    const bool one_filter = i % 3 == 0 && initial.stage(c).op->axes[1].extent == 1;
+    const Step step = Variant{{c}, Algorithm::kGemm};
+    EXPECT_EQ(bool(check(step, initial)), !one_filter);
+    if (one_filter) continue;
+    for (const char* target : {"x86-64-v3", "cuda simt"}) expect_gemm(dag, target, rng);
+  }
+}
+
+TEST(Variant, MatricesTooLargeToStoreAreNotMade) {
+  const State initial = initial_of(std::make_shared<const te::ComputeDag>(te::parse(
+      "input X: f32[1, 2097152]\nconst W: f32[2, 1, 1048576]\n"
+      "C[k: 2, x: 1048577] = sum(c: 1, r: 1048576) X[c, x + r] * W[k, c, r]\noutput C\n")));
+  EXPECT_FALSE(check(Step(Variant{{initial.find("C")}, Algorithm::kGemm}), initial));
 }
 
 TEST(Variant, MatricesMultiply) {

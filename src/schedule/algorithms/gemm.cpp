@@ -110,6 +110,12 @@ std::optional<Gemm> find_gemm(const State& s, const te::ComputeOp& op) {
   return g;
 }
 
+double gemm_elements(const Gemm& g) {
+  const auto outer = static_cast<double>(g.outer_extent), length = static_cast<double>(g.length);
+  const auto slow = static_cast<double>(g.slow.extent), fast = static_cast<double>(g.fast.extent);
+  return outer * std::max({length * slow, length * fast, slow * fast});
+}
+
 void compute_by_gemm(State& s, StageId stage) {
   const te::OpRef op = s.stage(stage).op;
   const Gemm g = *find_gemm(s, *op);

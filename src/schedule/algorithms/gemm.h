@@ -34,6 +34,8 @@ struct Gemm {
 // Nothing unless each operand has an axis of its own.
 std::optional<Gemm> find_gemm(const State& s, const te::ComputeOp& op);
 
+double gemm_elements(const Gemm& g);  // of the largest new tensor, at most
+
 // The stage is of that form. New stages: .g the product, .x the operand of the slow side, .y that of
 // the fast one; constants are read as they are.
 void compute_by_gemm(State& s, StageId stage);

@@ -79,7 +79,8 @@ Result<void> Variant::check(const State& s) const {
     const auto g = find_gemm(s, *st.op);
     const bool inside =
         g && reads_inside(*st.op, *g->slow.read) && reads_inside(*st.op, *g->fast.read);
-    return inside ? Result<void>() : no;
+    return inside && gemm_elements(*g) < static_cast<double>(te::kMaxElements) ? Result<void>()
+                                                                               : no;
   }
   const auto found = find_form(s, *st.op, algorithm);
   if (!found || found->elements >= static_cast<double>(te::kMaxElements)) return no;
