@@ -66,6 +66,15 @@ bool collect(const ir::Stmt& s, bool head_only, Touched& t) {
   return false;
 }
 
+bool allocates_shared(const ir::Stmt& s) {
+  bool found = false;
+  ir::visit(s, [&](const ir::Stmt& x) {
+    const auto* a = x.as<ir::Allocate>();
+    found = found || (a != nullptr && a->buffer->scope == ir::Scope::kShared);
+  });
+  return found;
+}
+
 class Inserter {
  public:
   explicit Inserter(const std::set<const ir::BufferNode*>& done) : done_(done) {}
@@ -74,6 +83,7 @@ class Inserter {
     if (const auto* b = s.as<ir::Block>()) return block(*b);
     if (const auto* f = s.as<ir::For>()) return loop(s, *f);
     if (const auto* a = s.as<ir::Allocate>()) return ir::allocate(a->buffer, run(a->body));
+    if (const auto* i = s.as<ir::If>(); i != nullptr && allocates_shared(s)) return branch(*i);
     if (s.as<ir::Barrier>() != nullptr) now_ = {};
     now_.add(all_of(s));
     return s;
@@ -116,23 +126,23 @@ class Inserter {
     return ir::make_for(f.var, f.min, f.extent, f.loop_kind, body, f.tag);
   }
 
+  // What allocates shared memory is done by all threads or by none.
+  ir::Stmt branch(const ir::If& i) {
+    note_loads(i.condition, nullptr, now_);
+    const Touched skipped = now_;
+    const ir::Stmt taken = run(i.then_case);
+    now_.add(skipped);
+    return ir::make_if(i.condition, taken);
+  }
+
   const std::set<const ir::BufferNode*>& done_;
   Touched now_;
 };
 
-bool has_shared(const ir::Stmt& s) {
-  bool found = false;
-  ir::visit(s, [&](const ir::Stmt& x) {
-    const auto* a = x.as<ir::Allocate>();
-    found = found || (a != nullptr && a->buffer->scope == ir::Scope::kShared);
-  });
-  return found;
-}
-
 }  // namespace
 
 ir::Stmt insert_barriers(const ir::Stmt& s, const std::set<const ir::BufferNode*>& done) {
-  return has_shared(s) ? Inserter(done).run(s) : s;
+  return allocates_shared(s) ? Inserter(done).run(s) : s;
 }
 
 }  // namespace tenon::lower

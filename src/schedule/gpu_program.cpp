@@ -61,6 +61,7 @@ class KernelChecker {
       const Stage& st = s_.stage(id);
       TENON_TRY(check_blocks(st));
       TENON_TRY(check_threads(st, k));
+      if (st.pipelined >= 0) TENON_TRY(check_pipeline(st));
       if (st.place != Place::kAt) continue;
       TENON_TRY(st.scope == ir::Scope::kShared ? check_shared(st, k) : check_owner(st));
     }
@@ -197,6 +198,24 @@ class KernelChecker {
       }
     });
     return result;
+  }
+
+  // What is fetched ahead reads nothing that its own iteration computes.
+  Result<void> check_pipeline(const Stage& st) const {
+    const std::vector<StageId> attached = s_.attached_to(st.id, st.pipelined);
+    bool fetches = false;
+    for (const StageId id : attached) {
+      if (!is_stored_twice(s_, s_.stage(id))) continue;
+      fetches = true;
+      for (const StageId other : attached) {
+        for (const StageId r : s_.readers(other)) {
+          if (!is_below(s_, r, id, 0)) continue;
+          return Illegal{.code = IllegalCode::kNotAhead, .stage = id, .other = other};
+        }
+      }
+    }
+    if (fetches) return {};
+    return Illegal{.code = IllegalCode::kNothingAhead, .stage = st.id, .loop = st.pipelined};
   }
 
   // A thread's own memory is read inside of the loops of its thread only.

@@ -47,6 +47,7 @@ void print_stage(const State& s, const Stage& st, const Bounds* bounds, const st
     out += in + mark_word(own ? marks[at] : lp.mark, lp.kind) + st.loop_name(l) + " in " +
            std::to_string(own ? own->extents[at] : lp.extent);
     if (l == st.init_at) out += "  # initial value set here";
+    if (l == st.pipelined) out += "  # pipelined";
     out += "\n";
     in += "  ";
     for (const StageId a : s.attached_to(st.id, l)) print_stage(s, s.stage(a), bounds, in, out);

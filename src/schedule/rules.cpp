@@ -25,7 +25,8 @@ Result<void> check_leaf(const State& s, StageRef stage, LoopRef loop) {
 
 Result<void> check_free_leaf(const State& s, StageRef stage, LoopRef loop) {
   TENON_TRY(check_leaf(s, stage, loop));
-  if (s[stage].loop(loop.id).mark != Mark::kNone) {
+  const Stage& st = s[stage];
+  if (st.loop(loop.id).mark != Mark::kNone || st.pipelined == loop.id) {
     return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = loop.id};
   }
   return {};

@@ -11,8 +11,8 @@ int Stage::position(LoopId l) const {
 }
 
 bool Stage::loops_touched() const {
-  if (!relations.empty() || place != Place::kRoot || init_at >= 0 || !prefetches.empty())
-    return true;
+  if (!relations.empty() || place != Place::kRoot) return true;
+  if (init_at >= 0 || pipelined >= 0 || !prefetches.empty()) return true;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i] != static_cast<LoopId>(i) || loops[i].mark != Mark::kNone) return true;
   }

@@ -11,6 +11,7 @@
 #include "fuzz/random_dag.h"
 #include "ir/visit.h"
 #include "lower/lower.h"
+#include "schedule/rules.h"
 
 namespace tenon::fuzz {
 namespace {
@@ -23,12 +24,16 @@ te::ComputeDag draw_dag(Rng& rng) {
 }
 
 // What programs have that are not refused.
-void count_features(const ir::Function& f, Counts& counts) {
+void count_features(const schedule::State& state, const ir::Function& f, Counts& counts) {
   std::map<std::string_view, bool> has = {{"programs", true},
                                           {"with barriers", false},
                                           {"with registers", false},
                                           {"with shared memory", false},
-                                          {"of several kernels", false}};
+                                          {"of several kernels", false},
+                                          {"that fetch ahead", false}};
+  for (const schedule::StageId id : state.order()) {
+    has["that fetch ahead"] |= schedule::is_stored_twice(state, state.stage(id));
+  }
   ir::visit(f.body, [&](const ir::Stmt& s) {
     const auto* a = s.as<ir::Allocate>();
     has["with barriers"] |= s.as<ir::Barrier>() != nullptr;
@@ -47,7 +52,7 @@ Drawn draw_trace(const schedule::State& initial, Rng& rng, Counts& counts) {
   Drawn drawn = gpu_trace(initial, rng, &counts);
   try {
     const auto f = lower::lower(drawn.state);
-    if (f) count_features(*f, counts);
+    if (f) count_features(drawn.state, *f, counts);
   } catch (const InternalError&) {
     // The run that follows tells of it.
   }
@@ -56,7 +61,7 @@ Drawn draw_trace(const schedule::State& initial, Rng& rng, Counts& counts) {
 
 std::string judge(const Counts& counts, int64_t runs) {
   for (const std::string_view name :
-       {"bind", "set_scope", "cache_read", "cache_write", "rfactor"}) {
+       {"bind", "set_scope", "cache_read", "cache_write", "rfactor", "pipeline"}) {
     const auto it = counts.find(name);
     if (it == counts.end() || it->second.accepted < 20) {
       return fmt::format("{} is accepted too rarely", name);

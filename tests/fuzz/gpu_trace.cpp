@@ -199,8 +199,9 @@ class GpuDrawer {
     append(order, own);
     d.take(Reorder{cache, order});
     for (const LoopRef l : own) d.take(Unroll{cache, l});
+    const bool ahead = chance(0.4) && d.take(Pipeline{cache, parts[0]});
     for (const StageRef p : producers(cache)) {
-      if (chance(0.8)) fetch(p, cache, chance(0.8) ? parts[0] : d.leaf(cache));
+      if (chance(0.8)) fetch(p, cache, ahead || chance(0.8) ? parts[0] : d.leaf(cache));
     }
   }
 
@@ -298,7 +299,10 @@ class GpuDrawer {
 
   void fetch_for(StageRef s) {
     for (const StageRef p : producers(s)) {
-      if (chance(0.7) && !stage(s).leaves.empty()) fetch(p, s, d.leaf(s));
+      if (stage(s).leaves.empty() || !chance(0.7)) continue;
+      const LoopRef at = d.leaf(s);
+      fetch(p, s, at);
+      if (chance(0.3)) d.take(Pipeline{s, at});
     }
   }
 

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs for GPUs as one would write them by hand, on odd sizes: after every pass the interpreter,
 // which finds races and threads that part before a barrier, must give the answer of the definition.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "fuzz/random_dag.h"
 #include "fuzz/run_program.h"
+#include "ir/build.h"
+#include "ir/visit.h"
 #include "lower/lower.h"
+#include "lower/passes/partition_loops.h"
 #include "schedule/trace.h"
 #include "te/text.h"
 
@@ -17,23 +23,20 @@ std::shared_ptr<const target::Target> card() {
 }
 
 struct Program {
-  const char* name;
-  const char* te;
-  const char* trace;
+  std::string name;
+  std::string te;
+  std::string trace;
 };
 
-const Program kPrograms[] = {
-    {"element by element", "input A: f32[7, 45]\nC[i: 7, j: 45] = A[i, j] + 1.0\noutput C\n",
-     R"(
-fuse C [i, j]
-split C i@j [32]
-bind C i@j.0 block_x
-bind C i@j.1 thread_x
-)"},
-    {"product, tiles in shared memory",
-     "input A: f32[13, 10]\ninput B: f32[10, 21]\n"
-     "C[i: 13, j: 21] = sum(k: 10) A[i, k] * B[k, j]\noutput C\n",
-     R"(
+std::string product(int64_t steps) {
+  return fmt::format(
+      "input A: f32[13, {0}]\ninput B: f32[{0}, 21]\n"
+      "C[i: 13, j: 21] = sum(k: {0}) A[i, k] * B[k, j]\noutput C\n",
+      steps);
+}
+
+// Tiles of rows and columns; a block has 4 x 4 threads.
+const std::string kTiles = R"(
 cache_write C register
 cache_read A [C.cache] shared
 cache_read B [C.cache] shared
@@ -47,6 +50,25 @@ bind C j.1 thread_x
 unroll C i.2
 unroll C j.2
 compute_at C.cache C j.1
+)";
+// The same, and each block takes three tiles of two columns one after the other.
+const std::string kTilesInTurns = R"(
+cache_write C register
+cache_read A [C.cache] shared
+cache_read B [C.cache] shared
+split C i [4, 2]
+split C j [3, 4, 2]
+reorder C [i.0, j.0, j.1, i.1, j.2, i.2, j.3]
+bind C i.0 block_y
+bind C j.0 block_x
+bind C i.1 thread_y
+bind C j.2 thread_x
+unroll C i.2
+unroll C j.3
+compute_at C.cache C j.2
+)";
+// Steps of five, for which all threads fetch what they read.
+const std::string kSteps = R"(
 split C.cache k [5]
 reorder C.cache [k.0, k.1, i, j]
 unroll C.cache i
@@ -61,6 +83,39 @@ fuse B.read [d0, d1]
 split B.read d0@d1 [4, 4]
 bind B.read d0@d1.1 thread_y
 bind B.read d0@d1.2 thread_x
+)";
+const std::string kAhead = "pipeline C.cache k.0\n";
+
+const Program kPrograms[] = {
+    {"element by element", "input A: f32[7, 45]\nC[i: 7, j: 45] = A[i, j] + 1.0\noutput C\n",
+     R"(
+fuse C [i, j]
+split C i@j [32]
+bind C i@j.0 block_x
+bind C i@j.1 thread_x
+)"},
+    {"product, tiles in shared memory", product(10), kTiles + kSteps},
+    {"product of two steps, fetched ahead", product(10), kTiles + kSteps + kAhead},
+    {"product of three steps, fetched ahead", product(13), kTiles + kSteps + kAhead},
+    {"product of one step, fetched ahead", product(5), kTiles + kSteps + kAhead},
+    {"products in turns, two steps ahead", product(10), kTilesInTurns + kSteps + kAhead},
+    {"products in turns, three steps ahead", product(11), kTilesInTurns + kSteps + kAhead},
+    {"fetched ahead from what is shared inside of the fetch",
+     "input A: f32[3, 7]\ninput B: f32[7, 8]\nP[i: 3, k: 7] = A[i, k] + 1.0\n"
+     "C[i: 3, j: 8] = sum(k: 7) P[i, k] * B[k, j]\noutput C\n",
+     R"(
+cache_write C register
+cache_read P [C.cache] shared
+bind C i block_x
+bind C j thread_x
+compute_at C.cache C j
+split C.cache k [2]
+pipeline C.cache k.0
+compute_at P.read C.cache k.0
+bind P.read k thread_x
+compute_at P P.read i
+set_scope P shared
+bind P k thread_x
 )"},
     {"sum over blocks in two kernels",
      "input A: f32[5, 24]\ninput B: f32[24, 6]\n"
@@ -110,6 +165,27 @@ TEST_P(GpuPrograms, GiveTheAnswerOfTheDefinition) {
   EXPECT_EQ(outcome.problem, "");
   const auto lowered = lower(*s);
   EXPECT_TRUE(bool(lowered)) << schedule::render_illegal(*s, lowered.illegal());
+}
+
+int64_t loops_in(const ir::Stmt& s) {
+  int64_t n = 0;
+  ir::visit(s, [&](const ir::Stmt& x) { n += x.as<ir::For>() != nullptr ? 1 : 0; });
+  return n;
+}
+
+// A tail is a loop of its own on a CPU, and a test where threads run in lockstep.
+TEST(GpuPasses, TailsStayInTheirLoops) {
+  const auto a = ir::Buffer::make("A", ir::kF32, {11});
+  const auto c = ir::Buffer::make("C", ir::kF32, {11});
+  const ir::Var i("i"), j("j");
+  const ir::Expr at = i * 4 + j;
+  const ir::Stmt one = ir::make_if(ir::lt(at, 11), ir::store(c, {at}, ir::load(a, {at})));
+  const ir::Stmt whole =
+      ir::make_for(i, 0, 3, ir::ForKind::kSerial, ir::make_for(j, 0, 4, ir::ForKind::kSerial, one));
+  const target::Target cpu = target::parse_target("x86-64-v3");
+  const auto gpu = card();
+  EXPECT_GT(loops_in(partition_loops(whole, {&cpu})), 2);
+  EXPECT_TRUE(partition_loops(whole, {gpu.get()}).same_as(whole));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, GpuPrograms, testing::ValuesIn(kPrograms));

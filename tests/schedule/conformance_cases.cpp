@@ -70,6 +70,18 @@ split C.cache k [4]
 reorder C.cache [k.0, i, j, k.1]
 )";
 
+// Threads of a block fetch what each step of a sum reads.
+const std::string kFetched = R"(
+cache_read A [C] shared
+bind D i block_x
+split D j [4]
+bind D j.1 thread_x
+compute_at C D j.1
+split C k [2]
+compute_at A.read C k.0
+bind A.read d1 thread_x
+)";
+
 const std::string kTile = R"(
 cache_write C register
 compute_inline C
@@ -173,6 +185,21 @@ std::vector<AppliedCase> applied_cases() {
        "compute_at Y Z k\nset_scope Y shared\ncompute_at P Z k\nbind Z k block_x\n"
        "bind Z x thread_x\nbind Y x thread_x\nsplit P y [4]\nbind P y.1 thread_x",
        "set_scope P shared", kGpu},
+
+      {kMatmul, kFetched, "pipeline C k.0", kGpu},
+      {kMatmul, kFetched + "pipeline C k.0\n", "storage_align A.read 0 8 3", kGpu},
+      {kMatmul,
+       "pipeline C k\nbind D i block_x\nbind D j thread_x\ncompute_at C D j\n"
+       "cache_read A [C] shared\nbind A.read d1 thread_x",
+       "compute_at A.read C k", kGpu},
+      {kChain,
+       "compute_inline B\ncompute_inline C\ncache_read A [D] shared\nsplit D i [2]\n"
+       "bind D i.0 block_x\nbind D j thread_x\ncompute_at A.read D i.1\nbind A.read d1 thread_x",
+       "pipeline D i.1", kGpu},
+      {kConv,
+       "bind Z k block_x\nbind Z x thread_x\ncompute_at Y Z x\ncompute_at P Y c\n"
+       "set_scope P shared\nsplit P y [4]\nbind P y.1 thread_x",
+       "pipeline Y c", kGpu},
 
       {kMatmul, "", "compute_at C D i"},
       {kMatmul, "", "compute_at C D j"},
@@ -369,6 +396,17 @@ std::vector<AppliedCase> applied_cases() {
        "variant C strassen\ncompute_inline C.y\nlayout_fuse C 0 2\nsplit C b_i [8]\nsplit C b_i.1 "
        "[4]\nreorder C [b_i.1.0, j, b_i.1.1, b_i.0]\ncompute_at C.m C j",
        "compute_at C.v C b_i.1.0"},
+
+      {kMatmul, "", "variant C gemm"},
+      {kFilters, "", "variant C gemm"},
+      {kFilters, "", "variant D gemm"},
+      {kProducts, "", "variant C gemm"},
+      {kProducts, "", "variant E gemm"},
+      {kProducts, "", "variant D gemm", kGpu},
+      {kWindows, "variant C gemm", "compute_inline C.y"},
+      {kWindows, "variant C gemm\nsplit C.g i [4]", "compute_at C.y C.g i.0"},
+      {kWindows, "variant C gemm", "layout_reorder W [2, 3, 1, 0]"},
+      {kWindows, "variant D gemm", "variant C gemm"},
 
       // A register tile, step by step.
       {kMatmul, kTile, "vectorize D j"},

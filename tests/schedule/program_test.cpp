@@ -48,6 +48,28 @@ vectorize D j.2
                    target);
 }
 
+// Copies are counted over loops that run one after the other; those of threads stay as they are.
+TEST(Program, LoopsOfThreadsAreNotUnrolled) {
+  for (const auto& [limit, unrolled] : {std::pair(6, true), std::pair(2, false)}) {
+    const State s = scheduled(kMatmul,
+                              fmt::format("split D i [2]\nbind D i.0 block_x\nsplit D j [4]\n"
+                                          "bind D j.1 thread_x\npragma_unroll D {}",
+                                          limit),
+                              kGpu);
+    const Stage& d = s.stage(s.find("D"));
+    const auto bounds = infer_bounds(s);
+    ASSERT_TRUE(bounds);
+    const auto marks = final_marks(s, d, bounds->stages[static_cast<size_t>(d.id)]);
+    const auto mark = [&](const char* loop) {
+      return marks[static_cast<size_t>(d.find_loop(loop))];
+    };
+    EXPECT_EQ(mark("j.0") == Mark::kUnroll, unrolled);
+    EXPECT_EQ(mark("i.1") == Mark::kUnroll, unrolled);
+    EXPECT_EQ(mark("j.1"), Mark::kThread);
+    EXPECT_EQ(mark("i.0"), Mark::kThread);
+  }
+}
+
 TEST(Program, RegisterTilesFitTheRegisters) {
   struct Machine {
     std::string target;

@@ -39,10 +39,11 @@ std::vector<std::string> dump(const State& s) {
   for (StageId id = 0; id < static_cast<StageId>(s.size()); ++id) {
     const Stage& st = s.stage(id);
     out.push_back(fmt::format(
-        "{} {} at {:p} {} as {} in {} place {} {} {} init {} unroll {} align {} {} {}", st.id,
-        st.name, static_cast<const void*>(st.buffer.get()), fmt::join(st.buffer.shape(), "x"),
-        layout::to_string(st.layout), int(st.scope), int(st.place), st.at_stage, st.at_loop,
-        st.init_at, st.unroll_limit, st.align_dim, st.align_factor, st.align_offset));
+        "{} {} at {:p} {} as {} in {} place {} {} {} init {} pipelined {} unroll {} align {} {} {}",
+        st.id, st.name, static_cast<const void*>(st.buffer.get()),
+        fmt::join(st.buffer.shape(), "x"), layout::to_string(st.layout), int(st.scope),
+        int(st.place), st.at_stage, st.at_loop, st.init_at, st.pipelined, st.unroll_limit,
+        st.align_dim, st.align_factor, st.align_offset));
     out.push_back(fmt::format("zero {} constant {} output {} stored in {} holds {}",
                               st.zero_padding, st.constant, st.output, st.stored_in,
                               st.holds.defined() ? ir::to_string(st.holds) : ""));

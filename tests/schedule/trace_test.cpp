@@ -277,7 +277,8 @@ TEST(TraceIds, ArePermanent) {
                                           {"layout_unfold", 23},
                                           {"layout_store_at", 24},
                                           {"variant", 25},
-                                          {"set_scope", 26}};
+                                          {"set_scope", 26},
+                                          {"pipeline", 27}};
   std::set<int> seen;
   for (const PrimitiveRow& row : primitives()) {
     EXPECT_TRUE(seen.insert(row.id).second) << row.name;

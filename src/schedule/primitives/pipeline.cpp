@@ -11,7 +11,7 @@ Result<void> Pipeline::check(const State& s) const {
     return Illegal{.code = IllegalCode::kUnsupportedHere, .stage = stage.id, .loop = loop.id};
   }
   if (s[stage].pipelined >= 0) {
-    return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = loop.id};
+    return Illegal{.code = IllegalCode::kAnnotated, .stage = stage.id, .loop = s[stage].pipelined};
   }
   return {};
 }

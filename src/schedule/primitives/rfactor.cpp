@@ -118,7 +118,9 @@ void reduce_over_axis(Stage& st, const ir::Buffer& rf, LoopId loop, size_t axis,
   st.leaves = std::move(leaves);
   std::erase_if(st.relations,
                 [&](const Relation& r) { return st.loop(r.one).kind == LoopKind::kReduce; });
-  if (st.init_at >= 0 && st.loop(st.init_at).kind == LoopKind::kReduce) st.init_at = -1;
+  for (LoopId* l : {&st.init_at, &st.pipelined}) {
+    if (*l >= 0 && st.loop(*l).kind == LoopKind::kReduce) *l = -1;
+  }
   st.prefetches.clear();
 }
 
