@@ -154,6 +154,9 @@ constexpr Family kFamilies[] = {
     {"gpu_sums",
      "input X: f32[1, 1280, 7, 7]\nM[n: 1, k: 1280] = sum(y: 7, x: 7) X[n, k, y, x]\n"
      "Y[n: 1, k: 1280] = M[n, k] / 49.0\noutput Y\n"},
+    {"gpu_sums",
+     "input X: f32[1, 3136]\nconst W: f32[12, 3136]\n"
+     "M[i: 1, j: 12] = sum(k: 3136) X[i, k] * W[j, k]\noutput M\n"},
     {"gpu_sums", "input X: f32[900, 70]\nM[k: 70] = sum(i: 900) X[i, k]\noutput M\n"},
 };
 

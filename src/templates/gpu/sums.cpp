@@ -107,7 +107,7 @@ class Writer {
     const Loop share = b_.axis(parts, op_.axes.size());
     b_.bind(share, s_.along ? kX : kY);
     b_.compute_at(part, share);
-    gpu::write_out_sums(b_, part);
+    write_out(part);
   }
 
  private:
@@ -169,6 +169,17 @@ class Writer {
     const Loop found = b_.axis(sum_, op_.axes.size());
     chains_ = b_.rfactor(b_.split<2>(found, {kChains})[1], static_cast<int64_t>(op_.axes.size()));
     return rf;
+  }
+
+  // Several reads of a thread are under way at once, however long its part is.
+  void write_out(StageRef part) {
+    constexpr int64_t kMostSteps = 16, kSteps = 8;
+    if (b_.refused()) return;
+    const Loop steps = b_.axis(part, op_.axes.size() + 1);
+    if (b_.extent(steps) <= kMostSteps) return gpu::write_out_sums(b_, part);
+    const auto [outer, inner] = b_.split<2>(steps, {divisor(b_.extent(steps), kSteps)});
+    b_.unroll(inner);
+    if (lanes() > 1) b_.unroll(b_.axis(part, op_.axes.size() + 2));
   }
 
   // Blocks of neighbouring results. Returns the loop of the blocks and that of the threads.
