@@ -23,7 +23,7 @@ void take_variant(TraceDrawer& d, Counts& counts) {
     if (schedule::check(v, d.state())) (fits_most ? common : rare).push_back(v);
   }
   if (rare.empty() && common.empty()) return;
-  const bool often = !rare.empty() && d.rng.chance(0.85);
+  const bool often = !rare.empty() && d.rng.chance(0.95);
   const Step step = d.rng.pick(often || common.empty() ? rare : common);
   Count& count = counts[row_of(std::get<Variant>(step).algorithm).name];
   ++count.proposed;

@@ -86,6 +86,11 @@ Step draw_bind(TraceDrawer& d) {
 
 Step draw_set_scope(TraceDrawer& d) { return SetScope{d.loop_stage(), d.scope()}; }
 
+Step draw_pipeline(TraceDrawer& d) {
+  const StageRef s = d.loop_stage();
+  return Pipeline{s, d.leaf(s)};
+}
+
 Step draw_compute_at(TraceDrawer& d) {
   const StageRef s = d.loop_stage();
   StageRef at = d.reader_of(s);
@@ -170,6 +175,7 @@ constexpr Proposal kProposals[] = {
     {"pragma_unroll", 3, draw_pragma_unroll},
     {"bind", 1, draw_bind},
     {"set_scope", 2, draw_set_scope},
+    {"pipeline", 1, draw_pipeline},
     {"compute_at", 18, draw_compute_at},
     {"compute_inline", 4, draw_compute_inline},
     {"compute_root", 2, draw_compute_root},
