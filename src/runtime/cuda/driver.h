@@ -15,7 +15,7 @@
 
 namespace tenon::runtime::cuda {
 
-// What every function answers. Errors from kIllegalAddress up to kLaunchFailed end all work in their context.
+// What every function answers. Some errors end all work in their context; runtime/cuda/model.cpp lists them.
 enum Status : int32_t {
   kSuccess = 0,
   kInvalidValue = 1,

@@ -15,8 +15,7 @@ extern "C" {
 // Kernels that are loaded together.
 struct tenon_cuda_module {
   const void* image;  // machine code; null: there is none
-  const char*
-      ptx;  // text, which the driver compiles for cards that the image is not for; null: there is none
+  const char* ptx;    // text, for cards that the image is not for; null: there is none
 };
 
 // Arguments of kernels are pointers: a parameter of the step by its number, or this.
@@ -30,8 +29,7 @@ struct tenon_cuda_launch {
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t shared_bytes;
-  int32_t
-      early;  // 1: the kernel waits by itself for those before it, so it may begin before they are done
+  int32_t early;  // 1: it may begin before those in front of it are done, and waits by itself
 };
 
 // The launches of a step run one after the other.

@@ -67,8 +67,9 @@ class LayoutSpace {
 };
 inline constexpr size_t kLayoutContextSize = kContextSize + 5;
 
-// Nothing for GPUs, whose templates say how edges lie, for dags without a complex operator, or where `fixed` (edges that are stored as they are) leaves nothing to
-// choose. An image may be asked to hold elements more than once: a conversion for this reader writes it then.
+// Nothing for GPUs, whose templates say how edges lie, for dags without a complex operator, or where
+// `fixed` (edges that are stored as they are) leaves nothing to choose. An image may be asked to hold
+// elements more than once: a conversion for this reader writes it then.
 std::optional<LayoutSpace> make_layout_space(
     const te::ComputeDag& dag, const target::Target& t,
     const std::map<std::string, layout::Layout>& fixed = {});
