@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMostBlocksX = (int64_t{1} << 31) - 1;
 constexpr int64_t kMostBlocksYZ = 65535;
+constexpr int64_t kMostThreadsZ = 64;
 // What a thread keeps in registers may take so many of those that it has; code needs the others.
 constexpr int64_t kRegistersOfCode = 55;
 
@@ -87,6 +88,9 @@ class KernelChecker {
     const target::Gpu& gpu = s_.target().gpu();
     if (k.threads_per_block() > gpu.threads_per_block) {
       return too_many(IllegalCode::kTooManyThreads, k.threads_per_block(), gpu.threads_per_block);
+    }
+    if (k.threads[2] > kMostThreadsZ) {
+      return too_many(IllegalCode::kTooManyThreads, k.threads[2], kMostThreadsZ);
     }
     for (size_t d = 0; d < 3; ++d) {
       const int64_t most = d == 0 ? kMostBlocksX : kMostBlocksYZ;

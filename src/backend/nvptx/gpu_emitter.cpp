@@ -61,7 +61,7 @@ void GpuEmitter::bind_arguments(const Nest& nest) {
   };
   for (size_t k = 0; k < nest.arguments.size(); ++k) {
     const int32_t i = nest.arguments[k];
-    Value* base = form_.argument(b_, k, !in_place(i));
+    Value* base = form_.argument(b_, k, unchanging && !in_place(i));
     if (i != kWorkspaceArgument) {
       const ir::Buffer& buffer = f_.params[static_cast<size_t>(i)];
       base->setName(buffer.name());
