@@ -32,10 +32,11 @@ Drawn draw_trace(const schedule::State& initial, Rng& rng, Counts& counts) {
 
 std::string judge(const Counts& counts, int64_t) {
   for (const schedule::PrimitiveRow& row : schedule::primitives()) {
+    // No CPU takes these; gpu_fuzz draws them.
+    if (row.name == "bind" || row.name == "pipeline") continue;
     const auto it = counts.find(row.name);
     if (it == counts.end()) return fmt::format("{} is never proposed", row.name);
-    const bool of_gpus = row.name == "bind" || row.name == "pipeline";
-    if (it->second.accepted == 0 && !of_gpus) return fmt::format("{} is never accepted", row.name);
+    if (it->second.accepted == 0) return fmt::format("{} is never accepted", row.name);
   }
   return "";
 }

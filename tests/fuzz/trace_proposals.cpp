@@ -174,7 +174,7 @@ constexpr Proposal kProposals[] = {
     {"unroll", 8, draw_unroll},
     {"pragma_unroll", 3, draw_pragma_unroll},
     {"bind", 1, draw_bind},
-    {"set_scope", 2, draw_set_scope},
+    {"set_scope", 5, draw_set_scope},
     {"pipeline", 1, draw_pipeline},
     {"compute_at", 18, draw_compute_at},
     {"compute_inline", 4, draw_compute_inline},
@@ -191,7 +191,7 @@ constexpr Proposal kProposals[] = {
     {"layout_fuse", 4, of_any<draw_layout_fuse>},
     {"layout_pad", 4, of_any<draw_layout_pad>},
     {"layout_unfold", 3, of_any<draw_layout_unfold>},
-    {"layout_store_at", 3, of_any<draw_layout_store_at>},
+    {"layout_store_at", 6, of_any<draw_layout_store_at>},
     {"variant", 6, draw_variant},
 };
 
