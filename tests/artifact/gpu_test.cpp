@@ -185,10 +185,13 @@ class Examples : public Gpu {
     const std::string program = out_ + "/" + std::filesystem::path(source).stem().string();
     const std::string driver = std::filesystem::path(TENON_SIMT).parent_path();
     const std::string sanitizers = TENON_SANITIZE;  // which the driver was built with
-    if (!sanitizers.empty()) args.push_back("-fsanitize=" + sanitizers);
+    // A program in C must bring what the driver, which is C++, needs of them.
+    if (!sanitizers.empty())
+      args.insert(args.end(), {"-fsanitize=" + sanitizers, "-fsanitize-link-c++-runtime"});
     args.insert(args.end(), {"-I", out_, "-I", TENON_CUDA_HEADER, "-Wl,-rpath," + out_,
                              "-Wl,-rpath," + driver, std::string(TENON_EXAMPLES) + source, "-o",
                              program, out_ + "/libnet.so", TENON_SIMT});
+    if (!sanitizers.empty()) args.push_back("-lstdc++");
     run_ok(args);
     return program;
   }
