@@ -7,22 +7,16 @@
 
 #include <atomic>
 #include <chrono>
-#include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "db/measurement_rows.h"
 #include "db/schema.h"
 #include "db/statement.h"
 #include "support/check.h"
 
 namespace tenon::db {
 namespace {
-
-constexpr const char* kColumns =
-    "task, target, protocol, trace, outcome, seconds, best_s, median_s, low_s, high_s, build_s, "
-    "run_s, error,"
-    " verified, load1, mhz, run, time, handoff_ns, choices";
 
 std::string now() {
   const auto t = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -35,52 +29,8 @@ std::string new_run_id() {
   return fmt::format("{:08x}{:08x}", device(), device());
 }
 
-// " WHERE task = ? AND ..." for what the filter names; bind_filter follows the same order.
-std::string where(const Filter& f, const std::string& more = "") {
-  std::string text;
-  const auto add = [&](const std::string& condition) {
-    text += (text.empty() ? " WHERE " : " AND ") + condition;
-  };
-  if (!f.task.empty()) add("task = ?");
-  if (!f.target.empty()) add("target = ?");
-  if (!f.protocol.empty()) add("protocol = ?");
-  if (!f.run.empty()) add("run = ?");
-  if (!more.empty()) add(more);
-  return text;
-}
-
-void bind_filter(Statement& s, const Filter& f) {
-  for (const std::string* v : {&f.task, &f.target, &f.protocol, &f.run}) {
-    if (!v->empty()) s.bind(*v);
-  }
-}
-
-// One that this version does not know is a failure of some kind.
-task::Outcome read_outcome(const std::string& text) {
-  return task::parse_outcome(text).value_or(task::Outcome::kRefused);
-}
-
-// Nothing: these are no times.
-std::optional<std::vector<double>> read_seconds(const std::string& text) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto list = nlohmann::json::parse(text, nullptr, false);
-  if (!list.is_array()) return std::nullopt;
-  std::vector<double> seconds;
-  for (const auto& s : list) {
-    if (!s.is_null() && !s.is_number()) return std::nullopt;
-    seconds.push_back(s.is_null() ? kInfinity : s.get<double>());
-  }
-  return seconds;
-}
-
-// What a compiler or a crashed program said may be cut in the middle of a letter.
-std::string valid_utf8(const std::string& text) {
-  using Json = nlohmann::json;
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-      .get<std::string>();
-}
-
-// All fields of a row as one text, different for different rows; it takes values as a Statement does.
+// All fields of a row as one text, different for different rows; it takes values as a Statement
+// does.
 class RowText {
  public:
   RowText& bind(const std::string& v) { return add(fmt::format("{} {}", v.size(), v)); }
@@ -95,70 +45,6 @@ class RowText {
   }
   std::string text_;
 };
-
-// In the order of kColumns.
-template <class Row>
-void bind_measurement(Row& s, const task::Measurement& m) {
-  s.bind(m.task).bind(m.target).bind(m.protocol).bind(m.trace).bind(to_string(m.outcome));
-  s.bind(nlohmann::json(m.seconds).dump()).bind(m.best_s).bind(m.median_s).bind(m.low_s);
-  s.bind(m.high_s).bind(m.build_s).bind(m.run_s).bind(valid_utf8(m.error));
-  s.bind(static_cast<int64_t>(m.verified)).bind(m.load1).bind(m.mhz).bind(m.run).bind(m.time);
-  s.bind(m.handoff_ns).bind(m.choices);
-}
-
-constexpr const char* kInsert =
-    "INSERT INTO measurement ({}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
-
-// It ran, and took a time that can be.
-constexpr const char* kRan =
-    "outcome = 'ok' AND typeof(median_s) = 'real' AND median_s > 0 AND median_s < 9e999";
-
-// Which rows prune takes; a filter's conditions stand in the middle.
-std::string prunable_rows(const Filter& f) {
-  return fmt::format(
-      "SELECT id FROM (SELECT id, outcome, verified, bad,"
-      " row_number() OVER (PARTITION BY task, target, protocol ORDER BY bad, median_s, id) AS "
-      "place,"
-      " row_number() OVER (PARTITION BY task, target, protocol, verified"
-      "  ORDER BY bad, median_s, id) AS place_of_verified"
-      " FROM (SELECT *, NOT ({}) OR (task, trace) IN"
-      "  (SELECT task, trace FROM measurement WHERE outcome = 'wrong') AS bad"
-      "  FROM measurement{}))"
-      " WHERE outcome <> 'wrong' AND"
-      " (bad OR (place > ? AND NOT (verified = 1 AND place_of_verified = 1)))",
-      kRan, where(f));
-}
-
-task::Measurement read_row(const Statement& s) {
-  task::Measurement m;
-  m.task = s.text(0);
-  m.target = s.text(1);
-  m.protocol = s.text(2);
-  m.trace = s.text(3);
-  m.outcome = read_outcome(s.text(4));
-  auto seconds = read_seconds(s.text(5));
-  if (seconds) m.seconds = *seconds;
-  m.best_s = s.real(6);
-  m.median_s = s.real(7);
-  m.low_s = s.real(8);
-  m.high_s = s.real(9);
-  m.build_s = s.real(10);
-  m.run_s = s.real(11);
-  m.error = s.text(12);
-  m.verified = s.integer(13) != 0;
-  m.load1 = s.real(14);
-  m.mhz = s.real(15);
-  m.run = s.text(16);
-  m.time = s.integer(17);
-  m.handoff_ns = s.real(18);
-  m.choices = s.text(19);
-  if (!seconds) {
-    m.outcome = task::Outcome::kRefused;
-    m.verified = false;
-    m.error = std::string(task::kDamaged) + ": its times cannot be read";
-  }
-  return m;
-}
 
 class SqliteDatabase : public Database {
  public:

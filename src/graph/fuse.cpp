@@ -5,24 +5,17 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_map>
 
 #include "graph/define.h"
+#include "graph/fusion_checks.h"
 #include "graph/group.h"
-#include "ir/visit.h"
+#include "ir/ir.h"
 #include "support/check.h"
-#include "te/access.h"
 #include "te/attention.h"
-#include "te/row_operand.h"
 #include "te/splice.h"
 
 namespace tenon::graph {
 namespace {
-
-constexpr int64_t kLeastRows = 8;      // of what is not stored
-constexpr size_t kMostOps = 24;        // of a group: inlined chains are written out in full
-constexpr double kMostWritten = 8000;  // expressions of a stage with all maps inlined
-constexpr int64_t kMostTaps = 25;      // of a depthwise convolution in a pair: they are unrolled
 
 constexpr const char* kAll = "*";
 
@@ -33,24 +26,6 @@ void name_groups(const Graph& g, const std::vector<Group*>& groups) {
     const std::string& name = g.value(groups[i]->outputs[0]).name;
     groups[i]->name = name.empty() || uses[name] > 1 ? fmt::format("#{}", i) : name;
   }
-}
-
-// How large the largest stage becomes with every map in front of it written into it, as templates do. Each map that reads
-// the one before it twice doubles it.
-double written_out(const te::ComputeDag& dag) {
-  std::unordered_map<const ir::BufferNode*, double> sizes;
-  double largest = 0;
-  for (const te::OpRef& op : dag.ops) {
-    double size = 0;
-    ir::visit(op->body, [&](const ir::Expr& e) {
-      const auto* l = e.as<ir::Load>();
-      const auto it = l == nullptr ? sizes.end() : sizes.find(l->buffer.get());
-      size += it == sizes.end() ? 1 : it->second;
-    });
-    if (!op->is_reduction()) sizes.emplace(op->output.get(), size);
-    largest = std::max(largest, size);
-  }
-  return largest;
 }
 
 bool is_view(const Node& n) { return std::holds_alternative<Reshape>(n.op); }
@@ -140,42 +115,17 @@ class Fuser {
     if (rule == &Fuser::pairs) merged.joined = a.name;
     if (!(this->*rule)(a, b, Kind::kOther)) return false;
     const te::ComputeDag dag = group_dag(g_, merged.nodes, merged.outputs).dag;
-    if (dag.ops.size() > kMostOps || written_out(dag) > kMostWritten) return false;
+    if (!is_small(dag)) return false;
     merged.kind = classify(dag);
     if (!(this->*rule)(a, b, merged.kind) || (b.kind == Kind::kHeavy && !is_affine(dag)))
       return false;
     if (rule == &Fuser::operands && !keeps_columns(dag)) return false;
-    if (rule == &Fuser::row_operands && !is_row_operand(dag)) return false;
+    if (rule == &Fuser::row_operands && !is_row_operand(dag, limits_)) return false;
     const int to = keep_first ? first : second;
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = to;
     (keep_first ? b : a) = Group{};
     groups_[static_cast<size_t>(to)] = std::move(merged);
     return true;
-  }
-
-  // Operands of a contraction that are read through a move must stay affine, or its loops cannot be tiled.
-  static bool is_affine(const te::ComputeDag& dag) {
-    const te::ComputeDag flat = te::inlined(dag, [](const te::ComputeOp&) { return true; });
-    for (const te::OpRef& op : flat.ops) {
-      if (!op->is_reduction()) continue;
-      for (const te::Access& access : te::accesses(*op)) {
-        if (!access.affine) return false;
-      }
-    }
-    return true;
-  }
-
-  // Some operand of every product still has the columns in a dimension of their own, to be cut into vectors.
-  static bool keeps_columns(const te::ComputeDag& dag) {
-    const te::ComputeDag flat = te::inlined(dag, [](const te::ComputeOp&) { return true; });
-    return std::all_of(flat.ops.begin(), flat.ops.end(), [](const te::OpRef& op) {
-      if (!op->is_reduction() || op->axes.empty()) return true;
-      const auto all = te::accesses(*op);
-      return std::any_of(all.begin(), all.end(), [&](const te::Access& a) {
-        return std::any_of(a.indices.begin(), a.indices.end(),
-                           [&](const ir::Expr& i) { return i.same_as(op->axes.back().var); });
-      });
-    });
   }
 
   int64_t elements(const Group& a) const { return g_.value(a.outputs[0]).elements(); }
@@ -214,17 +164,6 @@ class Fuser {
     return (a.kind == Kind::kRows || a.kind == Kind::kReduce) && b.kind == Kind::kHeavy;
   }
 
-  // Larger weights are shared out by columns, and every core would need all rows. A row must stay in a near cache.
-  bool is_row_operand(const te::ComputeDag& dag) const {
-    const auto found = te::find_row_operand(dag);
-    if (!found) return false;
-    const int64_t bytes = found->w.dtype().bytes();
-    const int64_t length = found->rows.back()->axes.back().extent;
-    return bytes * found->w.get()->elements() <= limits_.fused_weights_bytes &&
-           bytes * length <= limits_.fused_row_bytes &&
-           found->rows.back()->output.get()->elements() >= kLeastRows * length;
-  }
-
   // Every element is one of what it reads; a slice at the beginning is such a map too.
   bool only_moves(const Group& a) const {
     if (a.nodes.empty() || (a.kind != Kind::kMove && a.kind != Kind::kMap)) return false;
@@ -239,7 +178,7 @@ class Fuser {
   // Weights of a convolution that are computed from constant ones.
   bool weights(const Group& a, const Group& b, Kind) {
     if (a.kind != Kind::kMap || b.kind != Kind::kHeavy || a.nodes.size() != 1) return false;
-    const Node* conv = only_conv(b);
+    const Node* conv = only_conv(g_, b.nodes);
     const auto& inputs = g_.nodes[static_cast<size_t>(a.nodes[0])].inputs;
     return conv != nullptr && conv->inputs[1] == a.outputs[0] &&
            std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) {
@@ -247,30 +186,13 @@ class Fuser {
            });
   }
 
-  // The only node of the group that is no map, if it is a convolution in two dimensions.
-  const Node* only_conv(const Group& a) const {
-    const Node* found = nullptr;
-    for (const NodeId at : a.nodes) {
-      const Node& n = g_.nodes[static_cast<size_t>(at)];
-      if (std::holds_alternative<Conv>(n.op)) {
-        if (found != nullptr || g_.value(n.outputs[0]).dtype != ir::kF32 ||
-            g_.value(n.inputs[1]).shape.size() != 4)
-          return nullptr;
-        found = &n;
-      } else if (classify(define(g_, n)) != Kind::kMap) {
-        return nullptr;
-      }
-    }
-    return found;
-  }
-
   // A depthwise convolution and the pointwise one that alone reads it, if it was asked for.
   bool pairs(const Group& a, const Group& b, Kind) {
     if (!asked_.contains(kAll) && !asked_.contains(b.name)) return false;
-    const Node* first = only_conv(a);
-    const Node* second = only_conv(b);
-    return first != nullptr && second != nullptr && is_depthwise(*first) && is_pointwise(*second) &&
-           second->inputs[0] == a.outputs[0] &&
+    const Node* first = only_conv(g_, a.nodes);
+    const Node* second = only_conv(g_, b.nodes);
+    return first != nullptr && second != nullptr && is_depthwise(g_, *first, limits_) &&
+           is_pointwise(g_, *second, limits_) && second->inputs[0] == a.outputs[0] &&
            readers_[static_cast<size_t>(a.outputs[0])].size() == 1;
   }
 
@@ -285,25 +207,6 @@ class Fuser {
       throw UserError("the pair chosen for " + name + " does not fit this model",
                       "it was chosen for another model or by another version");
     }
-  }
-
-  bool is_depthwise(const Node& conv) const {
-    const Shape& x = g_.value(conv.inputs[0]).shape;
-    const Shape& w = g_.value(conv.inputs[1]).shape;
-    return g_.value(conv.inputs[1]).constant() && std::get<Conv>(conv.op).params.groups == x[1] &&
-           w[0] == x[1] && w[1] == 1 && w[2] * w[3] <= kMostTaps &&
-           x[1] % limits_.channel_block == 0;
-  }
-
-  bool is_pointwise(const Node& conv) const {
-    const Shape& w = g_.value(conv.inputs[1]).shape;
-    const te::ConvParams& p = std::get<Conv>(conv.op).params;
-    const auto all = [](const std::vector<int64_t>& v, int64_t of) {
-      return std::all_of(v.begin(), v.end(), [of](int64_t e) { return e == of; });
-    };
-    return g_.value(conv.inputs[1]).constant() && w[0] % limits_.channel_block == 0 && w[2] == 1 &&
-           w[3] == 1 && p.groups == 1 && all(p.stride, 1) && all(p.pad_before, 0) &&
-           all(p.pad_after, 0);
   }
 
   // softmax(q k) v as one group: `rows` between two products, with the transpose behind the second one.
@@ -369,20 +272,11 @@ class Fuser {
     const te::ComputeDag dag =
         te::with_single_moves(group_dag(g_, merged.nodes, merged.outputs).dag);
     const auto found = te::find_attention(dag);
-    if (dag.ops.size() > kMostOps || written_out(dag) > kMostWritten || !found || !pays(*found) ||
-        !is_affine(dag))
-      return false;
+    if (!is_small(dag) || !found || !attention_pays(*found) || !is_affine(dag)) return false;
     for (const int p : parts) groups_[static_cast<size_t>(p)] = Group{};
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = parts.back();
     groups_[static_cast<size_t>(parts.back())] = std::move(merged);
     return true;
-  }
-
-  // With few rows the second operands are read about once, and packing them would be the larger part.
-  static bool pays(const te::Attention& a) {
-    return a.scores->axes[a.row_axis()].extent >= kLeastRows &&
-           a.scores->axes.back().extent >= kLeastRows && a.result->axes.back().extent > 1 &&
-           a.place[a.row_axis()] != te::Attention::kNone && a.place.back() != te::Attention::kNone;
   }
 
   std::vector<Group> finish() const {
