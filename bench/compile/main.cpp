@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bench_compile: seconds of each phase of a compilation for models of growing length, and how they grow.
+// bench_compile: seconds of each phase of a compilation for models of growing length, and how they
+// grow.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,8 +11,8 @@
 
 #include "bench/compile/phases.h"
 #include "bench/compile/shapes.h"
-#include "bench/support/machine.h"
 #include "support/check.h"
+#include "timing/machine.h"
 
 namespace tenon::bench {
 namespace {
@@ -119,7 +120,7 @@ json run_shape(const ChainShape& shape, const Options& o) {
 }
 
 int run(const Options& o) {
-  fmt::print("{}\n{}, {}\n", machine_text(), clock_text(), compiler_text());
+  fmt::print("{}\n{}, {}\n", timing::machine_text(), timing::clock_text(), timing::compiler_text());
   fmt::print(
       "processor seconds, one run each; the exponent is the slope of log(seconds) over log(nodes), "
       "of "
@@ -133,7 +134,7 @@ int run(const Options& o) {
   if (all.empty()) throw UserError(fmt::format("no shape is called '{}'", o.filter));
   if (!o.json.empty()) {
     std::ofstream out(o.json);
-    out << json{{"machine", machine_text()}, {"shapes", all}}.dump(1) << "\n";
+    out << json{{"machine", timing::machine_text()}, {"shapes", all}}.dump(1) << "\n";
     if (!out.flush()) throw UserError("cannot write " + o.json);
   }
   return 0;

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "bench/kernels/report.h"
-#include "bench/support/machine.h"
+#include "timing/machine.h"
 
 namespace tenon::bench {
 namespace {
@@ -47,7 +47,7 @@ bool wanted(const Workload& w, const std::string& filter) {
 
 int run(const Options& options) {
   const Runtimes runtimes = start_runtimes(options.threads);
-  Protocol protocol;
+  timing::Protocol protocol;
   protocol.rounds = options.quick ? 2 : options.repeat;
   protocol.turn_s = options.quick ? 0.003 : 0.03;
   fmt::print("{}\n{}", header_text(protocol), column_text());
@@ -98,8 +98,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (options.threads.empty()) {
     options.threads = {1};
-    if (const int cpus = tenon::bench::usable_cpus(); cpus > 1) {
-      options.threads.push_back(cpus);
+    if (const size_t cpus = tenon::timing::usable_cpus().size(); cpus > 1) {
+      options.threads.push_back(static_cast<int>(cpus));
     }
   }
   try {

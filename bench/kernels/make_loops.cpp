@@ -43,7 +43,7 @@ float sum_of_squares(const float* x, int64_t count) {
   return sum;
 }
 
-Contestant norm2(const Workload& w, const Data& data, const tenon_runtime* rt) {
+timing::Contestant norm2(const Workload& w, const Data& data, const tenon_runtime* rt) {
   const float* x = data.inputs[0].values.data();
   auto out = std::make_shared<std::vector<float>>();
   poisoned(*out, 1);
@@ -70,7 +70,7 @@ Contestant norm2(const Workload& w, const Data& data, const tenon_runtime* rt) {
           .output = [out] { return *out; }};
 }
 
-Contestant add_relu(const Workload& w, const Data& data, const tenon_runtime* rt) {
+timing::Contestant add_relu(const Workload& w, const Data& data, const tenon_runtime* rt) {
   const float* a = data.inputs[0].values.data();
   const float* b = data.inputs[1].values.data();
   auto out = std::make_shared<std::vector<float>>();
@@ -89,7 +89,8 @@ Contestant add_relu(const Workload& w, const Data& data, const tenon_runtime* rt
 
 }  // namespace
 
-std::vector<Contestant> make_loops(const Workload& w, const Data& data, const tenon_runtime* rt) {
+std::vector<timing::Contestant> make_loops(const Workload& w, const Data& data,
+                                           const tenon_runtime* rt) {
   switch (w.kind) {
     case Kind::kNorm2:
       return {norm2(w, data, rt)};

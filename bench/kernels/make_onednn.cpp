@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "bench/kernels/sources.h"
-#include "bench/support/machine.h"
+#include "timing/machine.h"
 
 // Of GNU's OpenMP runtime, which Debian's oneDNN is linked with.
 extern "C" void omp_set_num_threads(int);
@@ -31,7 +31,7 @@ void use_threads(int threads) {
   omp_set_num_threads(threads);
   const auto pin = [](void* count) {
     if (omp_get_thread_num() > 0) {
-      pin_this_thread(cpu_of(omp_get_thread_num(), *static_cast<int*>(count)));
+      timing::pin_this_thread(timing::cpu_of(omp_get_thread_num(), *static_cast<int*>(count)));
     }
   };
   GOMP_parallel(pin, &threads, static_cast<unsigned>(threads), 0);
@@ -88,7 +88,7 @@ std::vector<float> read_output(Job& job, const Dims& dims) {
   return {values, values + to.get_desc().get_size() / sizeof(float)};
 }
 
-Contestant contestant(const std::string& name, const JobPtr& job, const Dims& output) {
+timing::Contestant contestant(const std::string& name, const JobPtr& job, const Dims& output) {
   return {.name = name,
           .run =
               [job] {
@@ -98,7 +98,7 @@ Contestant contestant(const std::string& name, const JobPtr& job, const Dims& ou
           .output = [job, output] { return read_output(*job, output); }};
 }
 
-Contestant matmul(const Workload& w, const Data& data) {
+timing::Contestant matmul(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const Dims a = {w.m, w.k};
   const Dims b = {w.k, w.n};
@@ -127,8 +127,8 @@ ConvDims conv_dims(const Workload& w) {
   return d;
 }
 
-Contestant convolution(const Workload& w, const Data& data, dnnl::algorithm algorithm,
-                       const std::string& name) {
+timing::Contestant convolution(const Workload& w, const Data& data, dnnl::algorithm algorithm,
+                               const std::string& name) {
   auto job = std::make_shared<Job>();
   const ConvDims d = conv_dims(w);
   const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm,
@@ -155,7 +155,7 @@ std::vector<float> swap_channels(const Workload& w, const std::vector<float>& we
   return out;
 }
 
-Contestant deconvolution(const Workload& w, const Data& data) {
+timing::Contestant deconvolution(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const ConvDims d = conv_dims(w);
   const dnnl::deconvolution_forward::desc desc(dnnl::prop_kind::forward_inference,
@@ -170,7 +170,7 @@ Contestant deconvolution(const Workload& w, const Data& data) {
   return contestant("onednn", job, d.out);
 }
 
-Contestant softmax(const Workload& w, const Data& data) {
+timing::Contestant softmax(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const Dims dims = {w.m, w.n};
   const dnnl::softmax_forward::desc desc(dnnl::prop_kind::forward_inference, plain(dims), 1);
@@ -181,7 +181,7 @@ Contestant softmax(const Workload& w, const Data& data) {
   return contestant("onednn", job, dims);
 }
 
-Contestant layer_norm(const Workload& w, const Data& data) {
+timing::Contestant layer_norm(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const Dims dims = {w.m, w.n};
   const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
@@ -196,7 +196,7 @@ Contestant layer_norm(const Workload& w, const Data& data) {
   return contestant("onednn", job, dims);
 }
 
-Contestant gelu(const Workload& w, const Data& data) {
+timing::Contestant gelu(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const Dims dims = {w.m, w.n};
   const dnnl::eltwise_forward::desc desc(dnnl::prop_kind::forward_inference,
@@ -209,7 +209,7 @@ Contestant gelu(const Workload& w, const Data& data) {
   return contestant("onednn", job, dims);
 }
 
-Contestant add_relu(const Workload& w, const Data& data) {
+timing::Contestant add_relu(const Workload& w, const Data& data) {
   auto job = std::make_shared<Job>();
   const Dims dims = {w.m, w.n};
   dnnl::post_ops then;
@@ -225,8 +225,8 @@ Contestant add_relu(const Workload& w, const Data& data) {
   return contestant("onednn", job, dims);
 }
 
-std::vector<Contestant> convolutions(const Workload& w, const Data& data) {
-  std::vector<Contestant> all = {
+std::vector<timing::Contestant> convolutions(const Workload& w, const Data& data) {
+  std::vector<timing::Contestant> all = {
       convolution(w, data, dnnl::algorithm::convolution_direct, "onednn")};
   if (w.kind == Kind::kConv && w.kernel == 3 && w.stride == 1) {
     try {
@@ -240,7 +240,8 @@ std::vector<Contestant> convolutions(const Workload& w, const Data& data) {
 
 }  // namespace
 
-std::vector<Contestant> make_onednn(const Workload& w, const Data& data, const tenon_runtime* rt) {
+std::vector<timing::Contestant> make_onednn(const Workload& w, const Data& data,
+                                            const tenon_runtime* rt) {
   use_threads(rt->threads);
   switch (w.kind) {
     case Kind::kMatmul:

@@ -18,7 +18,7 @@ Output poisoned(int64_t count) {
                                               std::numeric_limits<float>::quiet_NaN());
 }
 
-Contestant sgemm(const Workload& w, const Data& data) {
+timing::Contestant sgemm(const Workload& w, const Data& data) {
   const float* a = data.inputs[0].values.data();
   const float* b = data.inputs[1].values.data();
   const Output c = poisoned(w.m * w.n);
@@ -34,7 +34,7 @@ Contestant sgemm(const Workload& w, const Data& data) {
           .output = [c] { return *c; }};
 }
 
-Contestant sdot(const Workload& w, const Data& data) {
+timing::Contestant sdot(const Workload& w, const Data& data) {
   const float* x = data.inputs[0].values.data();
   const Output out = poisoned(1);
   const auto count = static_cast<blasint>(w.m * w.n);
@@ -45,8 +45,8 @@ Contestant sdot(const Workload& w, const Data& data) {
 
 }  // namespace
 
-std::vector<Contestant> make_openblas(const Workload& w, const Data& data,
-                                      const tenon_runtime* rt) {
+std::vector<timing::Contestant> make_openblas(const Workload& w, const Data& data,
+                                              const tenon_runtime* rt) {
   openblas_set_num_threads(rt->threads);
   switch (w.kind) {
     case Kind::kMatmul:

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/kernels/sources.h"
-#include "bench/support/ceilings.h"
-#include "bench/support/machine.h"
+#include "timing/ceilings.h"
+#include "timing/machine.h"
 
 namespace tenon::bench {
 namespace {
@@ -18,7 +18,7 @@ using nlohmann::json;
 
 constexpr const char* kPeers[] = {"openblas", "onednn", "onednn_winograd", "loops"};
 
-std::string estimator_text(const Protocol& p) {
+std::string estimator_text(const timing::Protocol& p) {
   return fmt::format(
       "best run of {} interleaved rounds of {:.0f} ms each; spread = median / best - 1", p.rounds,
       p.turn_s * 1e3);
@@ -85,7 +85,7 @@ json row_json(const Row& row) {
 
 }  // namespace
 
-std::string header_text(const Protocol& protocol) {
+std::string header_text(const timing::Protocol& protocol) {
   std::string peers;
   for (const SourceRow& s : all_sources()) {
     peers += fmt::format("{}{} {}", peers.empty() ? "" : ", ", s.name, s.version);
@@ -95,8 +95,8 @@ std::string header_text(const Protocol& protocol) {
       "share      of the FMA peak, or (b) of the bandwidth of a triad over as many bytes, measured "
       "inside each row\n"
       "peers      how many times as fast as the peer tenon is, and the peer's GFLOP/s\n",
-      machine_text(), vector_text(), compiler_text(), clock_text(), estimator_text(protocol),
-      peers);
+      timing::machine_text(), timing::vector_text(), timing::compiler_text(), timing::clock_text(),
+      estimator_text(protocol), peers);
 }
 
 std::string column_text() {
@@ -133,7 +133,7 @@ std::string row_text(const Row& row) {
   return line;
 }
 
-std::string json_text(const std::vector<Row>& rows, const Protocol& protocol) {
+std::string json_text(const std::vector<Row>& rows, const timing::Protocol& protocol) {
   std::map<int, double> peaks;
   json list = json::array();
   for (const Row& row : rows) {
@@ -145,10 +145,14 @@ std::string json_text(const std::vector<Row>& rows, const Protocol& protocol) {
     by_threads[std::to_string(threads)] = peak;
   }
   const double one = peaks.empty() ? 0 : peaks.begin()->second / peaks.begin()->first;
-  const json out = {{"peak_gflops", one},         {"peak_gflops_by_threads", by_threads},
-                    {"machine", machine_text()},  {"compiler", compiler_text()},
-                    {"clock", clock_text()},      {"estimator", estimator_text(protocol)},
-                    {"repeats", protocol.rounds}, {"rows", list}};
+  const json out = {{"peak_gflops", one},
+                    {"peak_gflops_by_threads", by_threads},
+                    {"machine", timing::machine_text()},
+                    {"compiler", timing::compiler_text()},
+                    {"clock", timing::clock_text()},
+                    {"estimator", estimator_text(protocol)},
+                    {"repeats", protocol.rounds},
+                    {"rows", list}};
   return out.dump(1) + "\n";
 }
 

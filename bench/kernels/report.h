@@ -10,7 +10,7 @@
 namespace tenon::bench {
 
 // How and where the numbers were made.
-std::string header_text(const Protocol& protocol);
+std::string header_text(const timing::Protocol& protocol);
 std::string column_text();
 // Ends with a newline; faults follow on lines of their own.
 std::string row_text(const Row& row);
@@ -18,6 +18,6 @@ std::string row_text(const Row& row);
 //  "vs":{"openblas":..,"onednn":..},"compile_ms":..}]} and more keys.
 // peak_gflops is of one thread; ratios above 1 say that tenon is faster; values of tenon are null
 // where it has no (right) kernel.
-std::string json_text(const std::vector<Row>& rows, const Protocol& protocol);
+std::string json_text(const std::vector<Row>& rows, const timing::Protocol& protocol);
 
 }  // namespace tenon::bench

@@ -7,8 +7,8 @@
 #include <exception>
 #include <thread>
 
-#include "bench/support/ceilings.h"
-#include "bench/support/machine.h"
+#include "timing/ceilings.h"
+#include "timing/machine.h"
 
 namespace tenon::bench {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr double kSettleS = 0.04;
 
 // Empty when the contestant's first run gives the right answer.
-std::string verify(const Contestant& c, const Data& data, double& error) {
+std::string verify(const timing::Contestant& c, const Data& data, double& error) {
   c.run();
   error = error_of(c.output(), data.reference);
   return error <= kTolerance
@@ -27,7 +27,7 @@ std::string verify(const Contestant& c, const Data& data, double& error) {
 
 // A contestant that may be timed, with the index of its entry.
 struct Starter {
-  Contestant contestant;
+  timing::Contestant contestant;
   size_t entry;
 };
 
@@ -37,7 +37,7 @@ std::vector<Starter> line_up(const Workload& w, const Data& data, const tenon_ru
   std::vector<Starter> starters;
   for (const SourceRow& source : sources) {
     try {
-      for (Contestant& c : source.make(w, data, rt)) {
+      for (timing::Contestant& c : source.make(w, data, rt)) {
         Entry entry{.name = c.name, .detail = c.detail, .compile_ms = c.compile_ms};
         entry.fault = verify(c, data, entry.error);
         if (entry.fault.empty()) {
@@ -85,33 +85,35 @@ double Row::ratio(const std::string& peer) const {
 }
 
 std::string Row::placement() const {
-  const std::string before = placement_text(fork_join_us[0]);
-  return before == placement_text(fork_join_us[1]) ? before : "moved";
+  const std::string before = timing::placement_text(fork_join_us[0]);
+  return before == timing::placement_text(fork_join_us[1]) ? before : "moved";
 }
 
-Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol,
+Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, timing::Protocol protocol,
             const std::vector<SourceRow>& sources) {
   Row row;
   row.workload = w;
   row.threads = rt->threads;
   const std::vector<Starter> starters = line_up(w, data, rt, sources, row.entries);
-  const Pinned pinned(rt->threads);  // only now: pools that start in a first run inherit the mask
-  std::vector<Contestant> contestants;
+  const timing::Pinned pinned(
+      rt->threads);  // only now: pools that start in a first run inherit the mask
+  std::vector<timing::Contestant> contestants;
   for (const Starter& s : starters) {
     contestants.push_back(s.contestant);
   }
-  const Ceiling peak = fma_ceiling(rt);
+  const timing::Ceiling peak = timing::fma_ceiling(rt);
   const bool memory = w.bound() == Bound::kMemory;
-  const Ceiling triad = triad_ceiling(rt, memory ? static_cast<int64_t>(w.bytes()) : 0);
+  const timing::Ceiling triad =
+      timing::triad_ceiling(rt, memory ? static_cast<int64_t>(w.bytes()) : 0);
   contestants.push_back(peak.contestant);
   if (memory) {
     contestants.push_back(triad.contestant);
   }
   protocol.settle_s = rt->threads > 1 ? kSettleS : 0;
   std::this_thread::sleep_for(std::chrono::duration<double>(kSettleS));
-  row.fork_join_us[0] = fork_join_us(rt);
-  const std::vector<Timing> timings = measure(contestants, protocol);
-  row.fork_join_us[1] = fork_join_us(rt);
+  row.fork_join_us[0] = timing::fork_join_us(rt);
+  const std::vector<timing::Timing> timings = measure(contestants, protocol);
+  row.fork_join_us[1] = timing::fork_join_us(rt);
   for (size_t i = 0; i < starters.size(); ++i) {
     row.entries[starters[i].entry].timing = timings[i];
   }

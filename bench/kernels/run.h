@@ -7,8 +7,8 @@
 
 #include "bench/kernels/sources.h"
 #include "bench/kernels/workload.h"
-#include "bench/support/measure.h"
 #include "tenon/runtime.h"
+#include "timing/turns.h"
 
 namespace tenon::bench {
 
@@ -19,7 +19,7 @@ struct Entry {
   std::string fault =
       {};  // not empty: wrong, or could not be built or run; then there is no timing
   double compile_ms = 0;
-  Timing timing = {};
+  timing::Timing timing = {};
 };
 
 struct Row {
@@ -42,7 +42,7 @@ struct Row {
 };
 
 // With rt->threads threads. The calling thread is pinned while it measures.
-Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, Protocol protocol,
+Row run_row(const Workload& w, const Data& data, const tenon_runtime* rt, timing::Protocol protocol,
             const std::vector<SourceRow>& sources = all_sources());
 
 }  // namespace tenon::bench

@@ -4,14 +4,14 @@
 namespace tenon::bench {
 
 #ifndef TENON_BENCH_OPENBLAS
-std::vector<Contestant> make_openblas(const Workload&, const Data&, const tenon_runtime*) {
+std::vector<timing::Contestant> make_openblas(const Workload&, const Data&, const tenon_runtime*) {
   return {};
 }
 std::string openblas_version() { return "absent"; }
 #endif
 
 #ifndef TENON_BENCH_ONEDNN
-std::vector<Contestant> make_onednn(const Workload&, const Data&, const tenon_runtime*) {
+std::vector<timing::Contestant> make_onednn(const Workload&, const Data&, const tenon_runtime*) {
   return {};
 }
 std::string onednn_version() { return "absent"; }

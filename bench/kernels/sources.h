@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "bench/kernels/workload.h"
-#include "bench/support/measure.h"
 #include "tenon/runtime.h"
+#include "timing/turns.h"
 
 namespace tenon::bench {
 
 // `data` and `rt` outlive the contestants. Runs use rt->threads threads; layouts of inputs and
 // outputs are each contestant's own choice where the workload leaves them free, and conversions to
 // them are not part of a run.
-using Source = std::vector<Contestant> (*)(const Workload& w, const Data& data,
-                                           const tenon_runtime* rt);
+using Source = std::vector<timing::Contestant> (*)(const Workload& w, const Data& data,
+                                                   const tenon_runtime* rt);
 
 struct SourceRow {
   const char* name;     // also the key in the report
@@ -25,10 +25,14 @@ struct SourceRow {
 // Ours first, then the peers.
 std::vector<SourceRow> all_sources();
 
-std::vector<Contestant> make_tenon(const Workload& w, const Data& data, const tenon_runtime* rt);
-std::vector<Contestant> make_openblas(const Workload& w, const Data& data, const tenon_runtime* rt);
-std::vector<Contestant> make_onednn(const Workload& w, const Data& data, const tenon_runtime* rt);
-std::vector<Contestant> make_loops(const Workload& w, const Data& data, const tenon_runtime* rt);
+std::vector<timing::Contestant> make_tenon(const Workload& w, const Data& data,
+                                           const tenon_runtime* rt);
+std::vector<timing::Contestant> make_openblas(const Workload& w, const Data& data,
+                                              const tenon_runtime* rt);
+std::vector<timing::Contestant> make_onednn(const Workload& w, const Data& data,
+                                            const tenon_runtime* rt);
+std::vector<timing::Contestant> make_loops(const Workload& w, const Data& data,
+                                           const tenon_runtime* rt);
 std::string openblas_version();
 std::string onednn_version();
 

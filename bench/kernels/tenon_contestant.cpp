@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ours: the workload as tensor expressions, a template's trace, lowered and compiled for this machine.
+// Ours: the workload as tensor expressions, a template's trace, lowered and compiled for this
+// machine.
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -164,13 +165,14 @@ std::vector<float> read_output(const Job& job) {
 
 }  // namespace
 
-std::vector<Contestant> make_tenon(const Workload& w, const Data& data, const tenon_runtime* rt) {
+std::vector<timing::Contestant> make_tenon(const Workload& w, const Data& data,
+                                           const tenon_runtime* rt) {
   target::Target target = target::host_target();
   target.cpu().cores = rt->threads;
   const schedule::State initial(std::make_shared<const te::ComputeDag>(dag_of(w, data)),
                                 std::make_shared<const target::Target>(target));
   const templates::Choice choice = templates::choose(initial);
-  Contestant c;
+  timing::Contestant c;
   c.name = "tenon";
   c.detail = choice.name;
   const JobPtr job = compile(initial, choice.trace, c.compile_ms);

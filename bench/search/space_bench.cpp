@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many candidates a search looks at in a second, stage by stage, on one thread and on two, for each space and several
-// kinds of dag:
+// How many candidates a search looks at in a second, stage by stage, on one thread and on two, for
+// each space and several kinds of dag:
 //   sample, mutate, cross   valid candidates made, refused draws paid for
 //   replay                  traces replayed, bounds inferred, program checked
 //   draft                   candidates judged by the draft model
@@ -13,7 +13,6 @@
 #include <ctime>
 #include <functional>
 
-#include "bench/support/machine.h"
 #include "cost/draft.h"
 #include "cost/model.h"
 #include "schedule/program.h"
@@ -22,6 +21,7 @@
 #include "search/strategy/scoring.h"
 #include "support/parallel.h"
 #include "te/ops.h"
+#include "timing/machine.h"
 
 namespace tenon::search {
 namespace {
@@ -246,7 +246,7 @@ void run(const Dag& dag, const std::string& space_name, const Options& o, Slowes
 }
 
 void run_all(const Options& o) {
-  fmt::print("{}\n{}, {}\n", bench::machine_text(), bench::clock_text(), bench::compiler_text());
+  fmt::print("{}\n{}, {}\n", timing::machine_text(), timing::clock_text(), timing::compiler_text());
   fmt::print(
       "candidates/s, best of {}; the last column is processor time per candidate of propose\n",
       o.repeats);

@@ -39,7 +39,7 @@ task::Outcome read_outcome(const std::string& text);
 // What a compiler or a crashed program said may be cut in the middle of a letter.
 std::string valid_utf8(const std::string& text);
 
-// In the order of kColumns.
+// The columns come in the order of kColumns.
 template <class Row>
 void bind_measurement(Row& s, const task::Measurement& m) {
   s.bind(m.task).bind(m.target).bind(m.protocol).bind(m.trace).bind(to_string(m.outcome));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "files/file.h"
+#include "files/folder.h"
 #include "support/check.h"
 #include "support/hash.h"
 #include "te/text.h"
@@ -124,12 +125,7 @@ FoundModel read_model(const fs::path& path) {
 }
 
 void write_model(const fs::path& path, const ModelFile& m) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) {
-    throw UserError(path.parent_path().string(), 0, 0,
-                    fmt::format("this folder cannot be made: {}", error.message()));
-  }
+  files::make_folder(path.parent_path());
   files::write_file(path.string(), to_text(m));
 }
 

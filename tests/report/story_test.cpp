@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "db/find_run.h"
 #include "report/page/words.h"
 #include "report/run/html.h"
 #include "report/run/json.h"

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "tools/tenon_command.h"
 
@@ -94,6 +96,17 @@ TEST(Housekeeping, EveryCommandHasAManualPage) {
   if (std::system("command -v man >/dev/null") != 0) return;  // this machine cannot show them
   const Outcome shown = shell("man --warnings -E UTF-8 -l -Tutf8 -Z " + dir + "/*.1 > /dev/null");
   EXPECT_EQ(shown.err, "") << "man finds nothing odd";
+}
+
+TEST(Housekeeping, AFolderThatCannotBeMadeIsTheUsersMistake) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"help", "--man-pages", "/proc/none"},
+        {"zoo", "write", "bert_tiny", "-o", "/proc/none/"}}) {
+    const Outcome o = tenon(words);
+    EXPECT_EQ(o.exit_code, 2) << o.err;
+    EXPECT_TRUE(contains(o.err, "/proc/none")) << o.err;
+    EXPECT_TRUE(contains(o.err, "this folder cannot be made: ")) << o.err;
+  }
 }
 
 TEST(Housekeeping, HelpFitsTheTerminal) {

@@ -29,6 +29,20 @@ TEST(Text, LengthsOfTime) {
   }
 }
 
+TEST(Text, ListsOfNumbers) {
+  EXPECT_EQ(parse_percentiles("50,90,99.9"), (std::vector<double>{50, 90, 99.9}));
+  EXPECT_EQ(parse_thread_list("1,2,16"), (std::vector<int>{1, 2, 16}));
+  for (const char* bad : {"", "x", "50,", "0", "-1", "101", "1e", "nan"}) {
+    if (std::string(bad) == "50,") {
+      continue;  // a trailing comma does no harm
+    }
+    EXPECT_THROW(parse_percentiles(bad), UserError) << bad;
+  }
+  for (const char* bad : {"", "0", "1.5", "2000", "a"}) {
+    EXPECT_THROW(parse_thread_list(bad), UserError) << bad;
+  }
+}
+
 TEST(ModelOptions, ShapesInBothSpellings) {
   using Shapes = std::map<std::string, graph::Shape>;
   EXPECT_EQ(parse_shapes({"x:1x3x224x224"}), (Shapes{{"x", {1, 3, 224, 224}}}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a run looks, from the events that it told.
-#include "tools/tenon/tune_progress.h"
+#include "tools/tenon/commands/tune/progress.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "tools/tenon/tune_display.h"
-#include "tools/tenon/tune_frame.h"
+#include "tools/tenon/commands/tune/display.h"
+#include "tools/tenon/commands/tune/frame.h"
 
 namespace tenon::tools {
 namespace {

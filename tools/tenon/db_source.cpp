@@ -8,6 +8,7 @@
 
 #include "db/records.h"
 #include "files/file.h"
+#include "files/folder.h"
 #include "support/check.h"
 
 namespace tenon::tools {
@@ -73,12 +74,8 @@ db::WhileBusy wait_for_writer(const DbOptions& options, const Console& console) 
 
 std::unique_ptr<db::Database> open_db(const DbOptions& options, db::WhileBusy while_busy) {
   const fs::path file = db_file(options);
-  std::error_code error;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
-  if (error) {
-    throw UserError(file.parent_path().string(), 0, 0,
-                    fmt::format("this folder cannot be made: {}", error.message()),
-                    "name another database with --db FILE");
+  if (file.has_parent_path()) {
+    files::make_folder(file.parent_path(), "name another database with --db FILE");
   }
   return db::Database::open(file.string(), std::move(while_busy));
 }

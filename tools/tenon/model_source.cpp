@@ -247,7 +247,8 @@ templates::Accuracy accuracy_of(const ModelOptions& options) {
 
 namespace {
 
-// Layouts that records speak for may need steps that no record has; frozen, the first layouts will do.
+// Layouts that records speak for may need steps that no record has; frozen, the first layouts will
+// do.
 plan::Network decide_recorded(const graph::Graph& g, const std::string& name,
                               compile::Options how) {
   if (how.frozen && !how.layout_times.empty()) {
@@ -323,6 +324,12 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   result.compile_s = planned.decide_s + seconds_since(start);
   result.program.provenance = provenance(options, result.info);
   return result;
+}
+
+compile::TaskList load_tasks(const ModelOptions& options, const Console& console) {
+  if (is_artifact(options.path)) return compile::list_tasks(artifact::Model::load(options.path));
+  const Planned planned = plan_model(options, "", console);
+  return compile::list_tasks(planned.network, planned.options.target);
 }
 
 LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {

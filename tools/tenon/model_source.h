@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model that a command works on: an ONNX file ('-': standard input) or an artifact that was compiled before.
+// The model that a command works on: an ONNX file ('-': standard input) or an artifact that was
+// compiled before.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,7 @@
 
 #include "artifact/model.h"
 #include "compile/compile.h"
+#include "compile/task_list.h"
 #include "onnx/import.h"
 #include "support/private_folder.h"
 #include "tools/tenon/console.h"
@@ -86,6 +88,9 @@ struct Compiled {
 // Plans and builds.
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console);
+
+// The distinct computations of a model or an artifact.
+compile::TaskList load_tasks(const ModelOptions& options, const Console& console);
 
 // An artifact is loaded as it is; a model is compiled into a folder that lives as long as this.
 class LoadedModel {

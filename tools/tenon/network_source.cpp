@@ -2,15 +2,14 @@
 #include "tools/tenon/network_source.h"
 
 #include <algorithm>
-#include <map>
 
 #include "artifact/library.h"
 #include "artifact/manifest.h"
 #include "artifact/manifest_file.h"
-#include "bench/support/machine.h"
 #include "files/file.h"
+#include "measure/step_times.h"
 #include "plan/text.h"
-#include "tools/tenon/step_times.h"
+#include "timing/machine.h"
 #include "tools/tenon/tensors.h"
 
 namespace tenon::tools {
@@ -42,7 +41,7 @@ report::Network measure_network(const ModelOptions& options, int threads, const 
   const artifact::Model& model = loaded.model();
   report::Network network = read_network(model.directory().string());
   artifact::LoadedSession session(model, threads, load_inputs({}, model.inputs()));
-  const bench::Pinned pinned(session.session().threads());
+  const timing::Pinned pinned(session.session().threads());
   const measure::StepTimes times = measure::measure_steps(session, kRuns);
   std::vector<double> seconds;
   for (size_t i = 0; i < model.steps().size(); ++i) seconds.push_back(times.median_s(i));
@@ -50,18 +49,6 @@ report::Network measure_network(const ModelOptions& options, int threads, const 
   std::sort(runs.begin(), runs.end());
   report::set_times(network, seconds, session.session().threads(), runs[runs.size() / 2]);
   return network;
-}
-
-void add_records(report::Network& network, const db::Database& db, const std::string& target,
-                 const std::string& protocol) {
-  std::map<std::string, double> seconds;
-  for (const report::NetworkNode& n : network.nodes) {
-    if (n.kind != report::NodeKind::kConversion || seconds.contains(n.task)) continue;
-    if (const auto best = db.best({n.task, target, protocol, ""}, true)) {
-      seconds[n.task] = best->median_s;
-    }
-  }
-  report::set_recorded(network, seconds);
 }
 
 }  // namespace tenon::tools

@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "db/db.h"
 #include "report/network/network.h"
 #include "tools/tenon/console.h"
 #include "tools/tenon/model_source.h"
@@ -13,12 +12,9 @@ namespace tenon::tools {
 
 // Of an artifact on disk, for whatever machine; nothing is loaded. Throws UserError.
 report::Network read_network(const std::string& path);
-// Of a model, compiled on the way, or of an artifact.
+// A model is compiled on the way; an artifact is read.
 report::Network load_network(const ModelOptions& options, const Console& console);
 // The same with the time of every step, measured on this machine; 0 threads: one per core.
 report::Network measure_network(const ModelOptions& options, int threads, const Console& console);
-// Conversions then cost what their best verified record of this target and protocol says, where there is one.
-void add_records(report::Network& network, const db::Database& db, const std::string& target,
-                 const std::string& protocol);
 
 }  // namespace tenon::tools

@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "artifact/random_array.h"
+#include "files/folder.h"
 #include "onnx/import.h"
 #include "support/nearest.h"
 #include "tools/tenon/text.h"
@@ -192,7 +193,7 @@ void save_outputs(const std::string& path, const std::vector<TensorInfo>& tensor
     return;
   }
   if (path.ends_with("/") || fs::is_directory(path)) {
-    fs::create_directories(path);
+    files::make_folder(path);
     for (size_t i = 0; i < arrays.size(); ++i) {
       files::write_npy((fs::path(path) / (file_name(tensors[i].name) + ".npy")).string(),
                        arrays[i]);
@@ -208,25 +209,6 @@ void save_outputs(const std::string& path, const std::vector<TensorInfo>& tensor
   } else {
     files::write_raw(path, arrays[0]);
   }
-}
-
-Statistics statistics(const ir::Array& array) {
-  Statistics s;
-  s.min = std::numeric_limits<double>::infinity();
-  s.max = -s.min;
-  int64_t finite = 0;
-  for (int64_t i = 0; i < array.elements(); ++i) {
-    const double v = array.get_double(i);
-    if (!std::isfinite(v)) {
-      ++s.not_finite;
-      continue;
-    }
-    ++finite;
-    s.mean += (v - s.mean) / static_cast<double>(finite);
-    s.min = std::min(s.min, v);
-    s.max = std::max(s.max, v);
-  }
-  return finite == 0 ? Statistics{0, 0, 0, s.not_finite} : s;
 }
 
 }  // namespace tenon::tools

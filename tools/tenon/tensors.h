@@ -24,20 +24,14 @@ void add_input_options(CLI::App& command, std::vector<std::string>& specs);
 std::vector<ir::Array> load_inputs(const std::vector<std::string>& specs,
                                    const std::vector<artifact::TensorInfo>& tensors);
 
-// Recorded outputs: an .npz (by name, or by position where no name fits), a folder with output_N.pb, or an .npy for
-// a single output.
+// Recorded outputs: an .npz (by name, or by position where no name fits), a folder with
+// output_N.pb, or an .npy for a single output.
 std::vector<ir::Array> load_outputs(const std::string& path,
                                     const std::vector<artifact::TensorInfo>& tensors);
 
-// By what the path ends with: .npz, .npy (a single tensor), "/" or a folder (one .npy each); anything else gets the
-// raw bytes of a single tensor. "-" is an .npz on stdout.
+// By what the path ends with: .npz, .npy (a single tensor), "/" or a folder (one .npy each);
+// anything else gets the raw bytes of a single tensor. "-" is an .npz on stdout.
 void save_outputs(const std::string& path, const std::vector<artifact::TensorInfo>& tensors,
                   const std::vector<ir::Array>& arrays);
-
-struct Statistics {
-  double mean = 0, min = 0, max = 0;
-  int64_t not_finite = 0;  // left out of the others
-};
-Statistics statistics(const ir::Array& array);
 
 }  // namespace tenon::tools

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <sstream>
+#include <stdexcept>
 #include <string_view>
 
 #include "support/check.h"
@@ -24,6 +26,28 @@ const Unit* find_unit(std::string_view name) {
   const auto it = std::find_if(std::begin(kTimeUnits), std::end(kTimeUnits),
                                [&](const Unit& u) { return u.name == name; });
   return it == std::end(kTimeUnits) ? nullptr : it;
+}
+
+std::vector<double> parse_numbers(const std::string& option, const std::string& text) {
+  std::vector<double> numbers;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, ',');) {
+    size_t used = 0;
+    double value = 0;
+    try {
+      value = std::stod(word, &used);
+    } catch (const std::logic_error&) {
+      used = 0;
+    }
+    if (used == 0 || used != word.size() || !std::isfinite(value)) {
+      throw UserError(fmt::format("{}: '{}' is no number", option, word));
+    }
+    numbers.push_back(value);
+  }
+  if (numbers.empty()) {
+    throw UserError(fmt::format("{}: a list of numbers expected", option));
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -55,6 +79,27 @@ double parse_duration(const std::string& text, const std::string& what) {
     at = end;
   }
   return total > 0 ? total : refuse();
+}
+
+std::vector<double> parse_percentiles(const std::string& text) {
+  std::vector<double> percents = parse_numbers("--percentiles", text);
+  for (const double p : percents) {
+    if (p <= 0 || p > 100) {
+      throw UserError(fmt::format("--percentiles: {} is not between 0 and 100", p));
+    }
+  }
+  return percents;
+}
+
+std::vector<int> parse_thread_list(const std::string& text) {
+  std::vector<int> threads;
+  for (const double n : parse_numbers("--threads", text)) {
+    if (n < 1 || n > 1024 || n != std::floor(n)) {
+      throw UserError(fmt::format("--threads: {} is not a number from 1 to 1024", n));
+    }
+    threads.push_back(static_cast<int>(n));
+  }
+  return threads;
 }
 
 }  // namespace tenon::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shapes and lengths of time as people write them; numbers are in support/text.h.
+// Shapes, lengths of time and lists of numbers as people write them; numbers are in support/text.h.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,13 @@ namespace tenon::tools {
 
 // "1x3x224x224"; a scalar is "scalar".
 std::string shape_text(const std::vector<int64_t>& shape);
-// "5m", "300s", "1h30m", "10ms", "250us", "90" (seconds) => seconds. Throws UserError that begins with `what`.
+// "5m", "300s", "1h30m", "10ms", "250us", "90" (seconds) => seconds. Throws UserError that begins
+// with `what`.
 double parse_duration(const std::string& text, const std::string& what);
+
+// "50,90,99.9"; throws UserError unless each is above 0 and at most 100.
+std::vector<double> parse_percentiles(const std::string& text);
+// "1,2,4"
+std::vector<int> parse_thread_list(const std::string& text);
 
 }  // namespace tenon::tools

@@ -10,7 +10,6 @@
 #include "report/run/layouts.h"
 #include "report/run/schedules.h"
 #include "support/check.h"
-#include "support/nearest.h"
 
 namespace tenon::report {
 namespace {
@@ -83,7 +82,8 @@ class Records {
     read_schedules(t, notes);
   }
 
-  // Pairs, and operators under layouts, that the networks did not take were measured too, but are no part of them.
+  // Pairs, and operators under layouts, that the networks did not take were measured too, but are
+  // no part of them.
   void drop_others() {
     if (story_.layouts.empty() && story_.pairs.empty()) return;
     std::erase_if(story_.tasks, [](const TaskStory& t) { return t.calls.empty(); });
@@ -212,26 +212,6 @@ RunStory read_story(const db::Database& db, const std::string& run) {
     return story;
   }
   throw UserError(fmt::format("there is no run '{}' in this database", run));
-}
-
-std::string find_run(const db::Database& db, const std::string& text) {
-  const std::vector<db::RunRow> runs = db.runs();
-  if (runs.empty()) {
-    throw UserError("this database has no run", "tenon tune MODEL makes one");
-  }
-  if (text.empty() || text == "last") return runs.back().id;
-  std::vector<std::string> ids, fitting;
-  for (const db::RunRow& r : runs) {
-    ids.push_back(r.id);
-    if (r.id.starts_with(text)) fitting.push_back(r.id);
-  }
-  if (fitting.size() == 1) return fitting[0];
-  if (fitting.empty()) {
-    throw UserError(fmt::format("there is no run '{}' in this database", text),
-                    did_you_mean(text, ids, fmt::format("the newest is {}", ids.back())));
-  }
-  throw UserError(fmt::format("{} runs begin with '{}'", fitting.size(), text),
-                  fmt::format("for example {} and {}", fitting[0], fitting[1]));
 }
 
 }  // namespace tenon::report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a tuning run did, read back from the database: its events (docs/tuning.md) folded into curves, tables and
-// schedules. Pure data; html.h, markdown.h and json.h write it down. A run that was cut off, had no round or only
-// failures is a story too: what is not known is empty.
+// What a tuning run did, read back from the database: its events (docs/tuning.md) folded into
+// curves, tables and schedules. Pure data; html.h, markdown.h and json.h write it down. A run that
+// was cut off, had no round or only failures is a story too: what is not known is empty.
 #pragma once
 
 #include <cstdint>
@@ -97,7 +97,8 @@ std::optional<double> gain(const LayoutSearch& o, const LayoutTry& t);
 // The fastest first, what failed last.
 std::vector<LayoutTry> by_time(const LayoutSearch& o);
 
-// A depthwise convolution and the pointwise one behind it, tuned as one task and as two with as many trials each.
+// A depthwise convolution and the pointwise one behind it, tuned as one task and as two with as
+// many trials each.
 struct PairTry {
   std::string task, label;  // of the one
   int64_t calls = 0;        // in all models
@@ -106,7 +107,8 @@ struct PairTry {
 };
 
 struct Failure {
-  // Of task::Outcome; "fault": the search itself; "records left out": of earlier runs, which may not serve their task.
+  // Of task::Outcome; "fault": the search itself; "records left out": of earlier runs, which may
+  // not serve their task.
   std::string outcome;
   int64_t count = 0;
   std::string task, label, error, trace;  // of the first
@@ -158,9 +160,6 @@ struct RunStory {
 
 // Throws UserError if there is no such run.
 RunStory read_story(const db::Database& db, const std::string& run);
-
-// The id that `text` means: an id, the beginning of one, or "last". Throws UserError: none, or several.
-std::string find_run(const db::Database& db, const std::string& text);
 
 // The time that all calls of a task take in one run of each model, tuned or as the default has it.
 Seconds network_time(const TaskStory& t, Seconds per_call);

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <memory>
 
+#include "compile/oracle.h"
+#include "ir/arrays.h"
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
-#include "tools/tenon/difference.h"
+#include "tools/tenon/commands/reference_command.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
-#include "tools/tenon/reference.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
 
@@ -31,9 +32,9 @@ struct CompareOptions {
 struct Compared {
   std::string reference;
   std::vector<artifact::TensorInfo> tensors;
-  std::vector<Difference> differences;
-  bool matches() const { return std::ranges::all_of(differences, &Difference::matches); }
-  bool passes() const { return std::ranges::all_of(differences, &Difference::passes); }
+  std::vector<ir::Difference> differences;
+  bool matches() const { return std::ranges::all_of(differences, &ir::Difference::matches); }
+  bool passes() const { return std::ranges::all_of(differences, &ir::Difference::passes); }
 };
 
 struct Bisected {
@@ -41,7 +42,7 @@ struct Bisected {
   int steps = 0;
   std::string node;  // name in the model; empty: no node differs on its own
   std::string label;
-  std::optional<Difference> difference;
+  std::optional<ir::Difference> difference;
 };
 
 bool is_recorded(const std::string& reference) {
@@ -57,10 +58,10 @@ bool needs_graph(const CompareOptions& options) {
   return options.bisect || (oracle && !is_artifact(options.model.path));
 }
 
-Oracle oracle_of(const std::string& reference, const graph::Graph& g) {
-  return reference == "interp"  ? Oracle::kInterpreter
-         : reference == "plain" ? Oracle::kPlain
-                                : choose_oracle(g);
+compile::Oracle oracle_of(const std::string& reference, const graph::Graph& g) {
+  return reference == "interp"  ? compile::Oracle::kInterpreter
+         : reference == "plain" ? compile::Oracle::kPlain
+                                : compile::choose_oracle(g);
 }
 
 // Recorded outputs, another program's, another artifact's, or those of the oracle.
@@ -81,7 +82,7 @@ std::vector<ir::Array> reference_outputs(const CompareOptions& options, const gr
     return load_outputs(out, model.outputs());
   }
   if (g != nullptr) {
-    const Oracle oracle = oracle_of(options.reference, *g);
+    const compile::Oracle oracle = oracle_of(options.reference, *g);
     name = to_string(oracle);
     return run_oracle(oracle, *g, inputs);
   }
@@ -113,18 +114,18 @@ Compared compare_arrays(const CompareOptions& options,
 }
 
 // The value of node `i` computed by the compiler, against the oracle. Nothing: equal.
-std::optional<Difference> difference_at(const CompareOptions& options, const graph::Graph& g,
-                                        size_t i, const std::vector<ir::Array>& inputs) {
-  const graph::Graph part = prefix(g, i);
-  RunGraphOptions run;
+std::optional<ir::Difference> difference_at(const CompareOptions& options, const graph::Graph& g,
+                                            size_t i, const std::vector<ir::Array>& inputs) {
+  const graph::Graph part = compile::prefix(g, i);
+  compile::RunGraphOptions run;
   run.fuse = !options.model.no_fuse;
   run.lock = !options.model.lock.empty() ? options.model.lock : options.package;
   run.target = options.model.target;
   run.threads = options.threads;
-  const std::vector<ir::Array> got = run_graph(part, inputs, run);
+  const std::vector<ir::Array> got = compile::run_graph(part, inputs, run);
   const std::vector<ir::Array> want = run_oracle(oracle_of(options.reference, part), part, inputs);
   for (size_t o = 0; o < got.size(); ++o) {
-    const Difference d =
+    const ir::Difference d =
         differ(got[o], want[o], tolerance_of(got[o].dtype(), options.rtol, options.atol));
     if (!d.matches()) {
       return d;
@@ -168,7 +169,7 @@ int64_t peak_bytes() {
 // JSON has no infinity.
 Json number(double v) { return std::isfinite(v) ? Json(v) : Json(nullptr); }
 
-Json to_json(const Difference& d) {
+Json to_json(const ir::Difference& d) {
   return {{"passes", d.passes()},
           {"elements", d.elements},
           {"failing", d.failing},
@@ -205,7 +206,7 @@ Json to_json(const Compared& c, const std::optional<Bisected>& b) {
   return answer;
 }
 
-std::string to_text(const artifact::TensorInfo& t, const Difference& d) {
+std::string to_text(const artifact::TensorInfo& t, const ir::Difference& d) {
   std::string text =
       fmt::format("output   \"{}\" {} {}  max|d| {:.3g} of {:.3g}  {} rtol={:.3g} atol={:.3g}",
                   escaped(t.name), ir::to_string(t.dtype), shape_text(t.shape), d.max_abs,

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "files/file.h"
+#include "files/folder.h"
 #include "support/nearest.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/man_page.h"
@@ -31,7 +32,7 @@ const CLI::App& find_app(const CLI::App& root, const std::vector<std::string>& w
 }
 
 int write_pages(const CLI::App& root, const std::string& folder) {
-  std::filesystem::create_directories(folder);
+  files::make_folder(folder);
   for (const auto& [name, page] : man_pages(root)) {
     files::write_file((std::filesystem::path(folder) / name).string(), page);
   }

@@ -7,12 +7,13 @@
 #include <map>
 #include <memory>
 
-#include "bench/support/machine.h"
 #include "files/file.h"
+#include "timing/machine.h"
+#include "timing/machine_ceilings.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/commands/chrome_trace.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
-#include "tools/tenon/step_times.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
 
@@ -43,11 +44,11 @@ struct Profile {
   double steps_s = 0;  // sum of the lines
   double run_s = 0;    // median of whole runs without the clock's readings
   int threads = 1;
-  Ceilings ceilings;
+  timing::MachineCeilings ceilings;
 };
 
 std::vector<Line> make_lines(const artifact::Model& model, const measure::StepTimes& times,
-                             const Ceilings& ceilings, bool by_kernel) {
+                             const timing::MachineCeilings& ceilings, bool by_kernel) {
   std::vector<Line> lines;
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < model.steps().size(); ++i) {
@@ -100,7 +101,7 @@ Json to_json(const artifact::Model& model, const Profile& p) {
                      {"roofline", l.least_s / l.time_s}});
   }
   Json levels = Json::array();
-  for (const Ceilings::Level& level : p.ceilings.levels) {
+  for (const timing::MachineCeilings::Level& level : p.ceilings.levels) {
     levels.push_back({{"up_to_bytes", level.bytes}, {"gbytes_per_s", level.bytes_per_s * 1e-9}});
   }
   return {{"schema", "tenon.profile/1"},
@@ -160,8 +161,8 @@ int profile_command(const ProfileOptions& options, const Console& console) {
                                   load_inputs(options.inputs, model.inputs()));
   Profile profile;
   profile.threads = session.session().threads();
-  profile.ceilings = measure_ceilings(profile.threads);
-  const bench::Pinned pinned(profile.threads);
+  profile.ceilings = timing::measure_ceilings(profile.threads);
+  const timing::Pinned pinned(profile.threads);
   const measure::StepTimes times = measure::measure_steps(session, options.runs);
   profile.lines = make_lines(model, times, profile.ceilings, options.group == "kernel");
   for (const Line& l : profile.lines) {

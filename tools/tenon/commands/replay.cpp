@@ -11,7 +11,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
-#include "tools/tenon/record_selection.h"
+#include "tools/tenon/record_options.h"
 #include "tools/tenon/text.h"
 #include "tune/replay_space.h"
 
@@ -25,7 +25,7 @@ struct ReplayArgs {
   int64_t seeds = 10;
   int64_t trials = 0;  // 0: half of what is on record, at most kMostTrials
   int64_t round = 0;
-  SelectionOptions select;
+  history::SelectionOptions select;
 };
 
 constexpr int64_t kMostTrials = 200;
@@ -55,17 +55,17 @@ struct StrategyRow {
 
 struct TaskReport {
   db::TaskRow task;
-  RecordKey key;
+  history::RecordKey key;
   std::shared_ptr<const tune::ReplaySpace> recorded;
   int64_t trials = 0;
   std::vector<StrategyRow> rows;
 };
 
 // The key of the task with the most measurements.
-RecordKey largest_key(const Selection& s, const std::string& task) {
-  RecordKey best;
+history::RecordKey largest_key(const history::Selection& s, const std::string& task) {
+  history::RecordKey best;
   int64_t most = 0;
-  for (const RecordKey& key : s.keys_of(task)) {
+  for (const history::RecordKey& key : s.keys_of(task)) {
     int64_t n = 0;
     for (const db::Group& g : s.keys.at(key)) n += g.count;
     if (n > most) {
@@ -104,12 +104,12 @@ StrategyRow replay_strategy(const TaskReport& r, const std::string& strategy,
 
 std::vector<TaskReport> tasks_to_replay(const db::Database& db, const ReplayArgs& args,
                                         const Console& console) {
-  const Selection s = select(db, args.select);
+  const history::Selection s = select(db, with_host(args.select));
   const auto target = std::make_shared<const target::Target>(target::host_target());
   std::vector<TaskReport> list;
   size_t small = 0;
   for (const db::TaskRow& row : s.tasks) {
-    const RecordKey key = largest_key(s, row.key);
+    const history::RecordKey key = largest_key(s, row.key);
     if (row.te.empty() || key.task.empty()) continue;
     TaskReport r{row, key, nullptr, args.trials, {}};
     try {

@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "db/find_run.h"
 #include "files/file.h"
+#include "report/network/network_records.h"
 #include "report/run/html.h"
 #include "report/run/json.h"
 #include "report/run/markdown.h"
@@ -36,7 +38,8 @@ void hand_out(const std::string& file, const std::string& text, const Console& c
   console.note(fmt::format("wrote    {} ({})", file, bytes_text(static_cast<double>(text.size()))));
 }
 
-// Whatever artifact lies where the run wrote its own; one that is gone, or of an older version, has no picture.
+// Whatever artifact lies where the run wrote its own; one that is gone, or of an older version, has
+// no picture.
 void add_pictures(report::RunStory& story, const db::Database& db, const Console& console) {
   for (report::ModelStory& m : story.models) {
     if (m.directory.empty() || !std::filesystem::exists(m.directory)) continue;
@@ -58,7 +61,7 @@ int report_command(ReportOptions& options, const Console& console) {
                     "give the others a file");
   }
   const auto db = open_db_to_read(options.db);
-  report::RunStory story = report::read_story(*db, report::find_run(*db, options.run));
+  report::RunStory story = report::read_story(*db, db::find_run(*db, options.run));
   add_pictures(story, *db, console);
   if (!options.html.empty()) hand_out(options.html, report::to_html(story), console);
   if (!options.markdown.empty()) hand_out(options.markdown, report::to_markdown(story), console);

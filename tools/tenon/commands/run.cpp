@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "ir/arrays.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
@@ -42,7 +43,7 @@ struct Ran {
 Json to_json(const Ran& ran) {
   Json outputs = Json::array();
   for (size_t i = 0; i < ran.outputs.size(); ++i) {
-    const Statistics s = statistics(ran.outputs[i]);
+    const ir::Statistics s = statistics(ran.outputs[i]);
     outputs.push_back({{"name", ran.model.outputs()[i].name},
                        {"dtype", ir::to_string(ran.outputs[i].dtype())},
                        {"shape", ran.outputs[i].shape()},
@@ -63,7 +64,7 @@ std::string to_text(const Ran& ran) {
   std::string text;
   for (size_t i = 0; i < ran.outputs.size(); ++i) {
     const ir::Array& array = ran.outputs[i];
-    const Statistics s = statistics(array);
+    const ir::Statistics s = statistics(array);
     text +=
         fmt::format("{}: {} {}  mean {:.6g}  min {:.6g}  max {:.6g}{}\n  {:.6g}{}\n",
                     escaped(ran.model.outputs()[i].name), ir::to_string(array.dtype()),

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "files/file.h"
+#include "files/folder.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/text.h"
@@ -61,7 +62,7 @@ std::string file_of(const ZooOptions& options, const std::string& name) {
   if (!folder || options.output == "-") {
     return options.output;
   }
-  std::filesystem::create_directories(options.output);
+  files::make_folder(options.output);
   return (std::filesystem::path(options.output) / (name + ".onnx")).string();
 }
 

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
+#include <memory>
+
+#include "target/target.h"
+#include "timing/machine_state.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/commands/doctor/gpu_state.h"
+#include "tools/tenon/json.h"
+
+namespace tenon::tools {
+namespace {
+
+using timing::Fact;
+using timing::Health;
+
+std::vector<Fact> versions() {
+  return {{"tenon", TENON_VERSION},
+          {"LLVM", TENON_LLVM_VERSION},
+          {"C library", fmt::format("glibc {}", gnu_get_libc_version())},
+          {"target", target::host_target().fingerprint()}};
+}
+
+std::string_view word(Health health) {
+  return health == Health::kGood         ? "good"
+         : health == Health::kDisturbing ? "disturbing"
+                                         : "unknown";
+}
+
+std::string to_text(const std::vector<Fact>& facts, bool hints) {
+  std::string text;
+  int disturbing = 0;
+  for (const Fact& fact : facts) {
+    const char mark = fact.health == Health::kDisturbing ? '!'
+                      : fact.health == Health::kUnknown  ? '?'
+                                                         : ' ';
+    text += fmt::format("{} {:<11} {}\n", mark, fact.name, fact.value);
+    if (hints && !fact.hint.empty()) {
+      text += fmt::format("  {:<11}   hint: {}\n", "", fact.hint);
+    }
+    disturbing += fact.health == Health::kDisturbing ? 1 : 0;
+  }
+  return text + (disturbing == 0 ? "nothing here disturbs measurements\n"
+                                 : fmt::format("{} thing{} marked ! can disturb measurements\n",
+                                               disturbing, disturbing == 1 ? "" : "s"));
+}
+
+Json to_json(const std::vector<Fact>& facts) {
+  Json list = Json::array();
+  Json warnings = Json::array();
+  for (const Fact& fact : facts) {
+    list.push_back({{"name", fact.name},
+                    {"value", fact.value},
+                    {"health", word(fact.health)},
+                    {"hint", fact.hint}});
+    if (fact.health == Health::kDisturbing) {
+      warnings.push_back(fact.name);
+    }
+  }
+  return {{"schema", "tenon.doctor/1"}, {"facts", list}, {"warnings", warnings}};
+}
+
+}  // namespace
+
+Run add_doctor(CLI::App& command, Console& console) {
+  const auto no_hints = std::make_shared<bool>(false);
+  command.add_flag("--no-hints", *no_hints, "Facts alone");
+  return [&console, no_hints] {
+    std::vector<Fact> facts = timing::examine_this_machine();
+    for (const std::vector<Fact>& more : {examine_gpu(), versions()})
+      facts.insert(facts.end(), more.begin(), more.end());
+    console.answer(console.json() ? tools::to_text(to_json(facts)) : to_text(facts, !*no_hints));
+    return kExitOk;
+  };
+}
+
+}  // namespace tenon::tools

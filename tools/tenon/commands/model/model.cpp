@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// tenon model: the verbs and their options; model_verbs.h says what they do.
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cost/model.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/commands/model/verbs.h"
+#include "tools/tenon/verb.h"
+
+namespace tenon::tools {
+namespace {
+
+using Options = ModelVerbOptions;
+
+void add_cost_model(CLI::App& verb, Options& o) {
+  std::vector<std::string> names;
+  for (const cost::ModelRow& row : cost::models()) names.emplace_back(row.name);
+  verb.add_option("--cost-model", o.cost_model, "Which kind of model")
+      ->check(CLI::IsMember(names))
+      ->capture_default_str();
+}
+
+void add_ls(CLI::App& verb, Options& o) { add_machine_options(verb, o.select); }
+
+void add_train(CLI::App& verb, Options& o) {
+  add_cost_model(verb, o);
+  add_machine_options(verb, o.select);
+}
+
+void add_score(CLI::App& verb, Options& o) {
+  verb.add_option("file", o.file,
+                  "A trained model (default: one that is trained on tasks that are not held out)")
+      ->type_name("FILE");
+  add_cost_model(verb, o);
+  add_machine_options(verb, o.select);
+}
+
+void add_export(CLI::App& verb, Options& o) {
+  verb.add_option("file", o.file, "File to write ('-': stdout)")->required()->type_name("FILE");
+  add_cost_model(verb, o);
+  add_machine_options(verb, o.select);
+}
+
+constexpr Verb<Options> kVerbs[] = {
+    {"ls", "List models: what they learned from, how good and how old they are", add_ls, model_ls},
+    {"train", "Train models on all records of the database, now", add_train, model_train},
+    {"score", "Say how well a model ranks programs of tasks that it did not learn from", add_score,
+     model_score},
+    {"export", "Write a model to a file that tenon tune --cost-model takes anywhere", add_export,
+     model_export},
+};
+
+}  // namespace
+
+Run add_model(CLI::App& command, Console& console) {
+  const auto options = std::make_shared<Options>();
+  return add_verbs<Options>(command, kVerbs, options, console);
+}
+
+}  // namespace tenon::tools

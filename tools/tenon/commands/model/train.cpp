@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// tenon model train: models out of all records of a database, now.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <ctime>
+
+#include "history/train.h"
+#include "support/check.h"
+#include "tools/tenon/command.h"
+#include "tools/tenon/commands/model/verbs.h"
+#include "tools/tenon/text.h"
+
+namespace tenon::tools {
+namespace {
+
+struct Row {
+  Machine machine;
+  history::Trained trained;
+  std::string file;
+  double seconds = 0;
+};
+
+Row train_one(const db::Database& db, const Machine& machine, const ModelVerbOptions& o) {
+  const auto begin = std::chrono::steady_clock::now();
+  Row r{machine, {}, history::model_path(db_file(o.db), machine.where, o.cost_model).string()};
+  r.trained = history::train(
+      db, machine.where,
+      {.model = o.cost_model, .now = static_cast<int64_t>(std::time(nullptr)), .limits = {}});
+  if (r.trained.file) history::write_model(r.file, *r.trained.file);
+  r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return r;
+}
+
+Json row_json(const Row& r) {
+  Json j = r.trained.file ? card_json(r.trained.file->card)
+                          : Json{{"target", r.machine.where.measured},
+                                 {"protocol", r.machine.where.protocol},
+                                 {"problem", "too few programs ran"}};
+  j["rows"] = r.trained.rows;
+  j["left_out"] = r.trained.left_out;
+  j["seconds"] = r.seconds;
+  j["file"] = r.trained.file ? Json(r.file) : Json();
+  return j;
+}
+
+std::string row_text(const Row& r) {
+  const history::Where& w = r.machine.where;
+  std::string text = fmt::format("{}; {}\n", escaped(w.measured), escaped(w.protocol));
+  if (!r.trained.file) {
+    return text + fmt::format("  {} records are too few to learn from\n", grouped(r.trained.rows));
+  }
+  const history::Card& c = r.trained.file->card;
+  text += fmt::format("  {}  {} of {} records, {} tasks, {:.1f} s\n  {}\n  {}\n", c.model,
+                      grouped(c.records), grouped(c.rows), grouped(std::ssize(c.tasks)), r.seconds,
+                      scores_text(c.scores), escaped(r.file));
+  if (r.trained.left_out > 0) {
+    text += fmt::format("  {} records cannot be read, the first: {}\n", grouped(r.trained.left_out),
+                        escaped(r.trained.why));
+  }
+  return text;
+}
+
+}  // namespace
+
+int model_train(const ModelVerbOptions& o, const Console& console) {
+  if (o.cost_model == "random") throw UserError("--cost-model random: it learns nothing");
+  const auto db = open_db_to_read(o.db);
+  Json list = Json::array();
+  std::string text;
+  for (const Machine& m : machines(*db, o.select)) {
+    if (!m.here) {
+      console.note(
+          fmt::format("{}: of another machine; its programs are read as if they were for "
+                      "this one",
+                      m.where.measured));
+    }
+    const Row r = train_one(*db, m, o);
+    list.push_back(row_json(r));
+    text += row_text(r);
+  }
+  console.answer(
+      console.json()
+          ? to_text(Json{{"schema", "tenon.model/1"}, {"verb", "train"}, {"models", list}})
+          : text);
+  return kExitOk;
+}
+
+}  // namespace tenon::tools

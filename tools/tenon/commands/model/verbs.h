@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs of `tenon model` do, once their options are known. Each answers on the console and
+// returns an exit code.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "history/model_file.h"
+#include "history/records.h"
+#include "tools/tenon/console.h"
+#include "tools/tenon/db_source.h"
+#include "tools/tenon/json.h"
+#include "tools/tenon/record_options.h"
+
+namespace tenon::tools {
+
+struct ModelVerbOptions {
+  DbOptions db;
+  history::SelectionOptions select;  // target and protocol alone
+  std::string cost_model = "xgb";    // row of cost::models
+  std::string file;                  // score: to read, empty: none; export: to write
+};
+
+int model_ls(const ModelVerbOptions& options, const Console& console);
+int model_train(const ModelVerbOptions& options, const Console& console);
+int model_score(const ModelVerbOptions& options, const Console& console);
+int model_export(const ModelVerbOptions& options, const Console& console);
+
+// ---- what they share -----------------------------------------------------------------------------------------------
+
+// Where times of a database compare, with how many there are: those that the options mean, most
+// first. Throws UserError if there are none.
+struct Machine {
+  history::Where where;
+  int64_t rows = 0;
+  bool here =
+      true;  // false: another machine's, whose programs are read as if they were for this one
+};
+std::vector<Machine> machines(const db::Database& db, const history::SelectionOptions& options);
+
+Json scores_json(const history::Scores& s);  // null: nothing was held out
+std::string scores_text(
+    const history::Scores& s);  // "top-1 0.91  top-5 0.98  pairs 0.84  (3 tasks)"
+Json card_json(const history::Card& c);
+
+}  // namespace tenon::tools
