@@ -21,7 +21,7 @@
 
 namespace tenon::api {
 
-// What went wrong, as a sentence for people. Every function here throws it and nothing else.
+// An Error says in a sentence what went wrong. Every function here throws it and nothing else.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -56,7 +56,7 @@ std::vector<std::string> check(const std::string& model, const CompileOptions& o
 std::vector<std::string> compile(const std::string& model, const std::string& folder,
                                  const CompileOptions& options = {});
 
-// What one step of a run takes.
+// A StepTime says how long one step of a run takes.
 struct StepTime {
   std::string kernel;
   std::string origin;              // of its schedule: "template conv", "tuned"

@@ -18,7 +18,7 @@ bool overlap(const Param& a, const Param& b) {
   return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
 }
 
-// Of memory that somebody writes: inputs and weights only are read.
+// Nobody writes inputs and weights, so only accesses to the arena and to outputs are listed.
 std::vector<Access> accesses(const Program& program, const Step& step) {
   const ir::Function& f = program.kernels[static_cast<size_t>(step.kernel)].function;
   std::vector<Access> list;

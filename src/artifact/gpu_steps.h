@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order the steps of a program may run on a GPU, which runs several kernels at once: a step waits for the steps
-// before it that write what it reads or writes, or read what it writes. And where their scratch lies: steps that may run
-// at once have scratch of their own.
+// A GPU runs several kernels at once, so each step of a program is told which steps it waits for: those before
+// it that write what it reads or writes, or read what it writes. Steps that may run at once have scratch of
+// their own.
 //
 //   s0: x -> a    s1: a -> b    s2: a -> c    s3: b, c -> y      =>      after: {}, {0}, {0}, {1, 2}
 #pragma once

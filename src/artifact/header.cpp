@@ -26,7 +26,7 @@ std::string upper(std::string s) {
   return s;
 }
 
-// What may stand inside a C comment.
+// Replaces each character that may not stand inside a C comment.
 std::string plain(const std::string& s) {
   std::string text;
   for (const char c : s) {
@@ -55,7 +55,7 @@ std::string runtime_types() {
   return all.substr(from, to + end.size() - from);
 }
 
-// What libraries for GPUs have besides: the lines between the marks of device_api.h.
+// The lines between the marks of device_api.h declare what only libraries for GPUs have.
 std::string device_part() {
   const std::string all(device_api_header());
   const std::string begin = "/* begin */\n";

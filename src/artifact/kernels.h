@@ -23,7 +23,7 @@ struct KernelOptions {
   bool ir = false, assembly = false;
 };
 
-// In the order of program.kernels.
+// Returns one entry per kernel, in the order of program.kernels.
 std::vector<CompiledKernel> compile_kernels(const Program& program, const KernelOptions& options);
 
 }  // namespace tenon::artifact

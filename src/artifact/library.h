@@ -12,7 +12,7 @@
 
 namespace tenon::artifact {
 
-// Whether a shared library is for the architecture of this process.
+// Tells whether a shared library is for the architecture of this process.
 bool is_for_this_machine(const std::filesystem::path& library);
 
 class Library {
@@ -36,7 +36,7 @@ class Library {
   decltype(tenon_model_step_count)* step_count = nullptr;
   decltype(tenon_model_weights_bytes)* weights_bytes = nullptr;
   decltype(tenon_model_workspace_bytes)* workspace_bytes = nullptr;
-  // Of libraries for GPUs; null in others.
+  // Only libraries for GPUs have these two; they are null in others.
   decltype(tenon_model_run_device)* run_device = nullptr;
   decltype(tenon_model_driver_error)* driver_error = nullptr;
 

@@ -34,8 +34,8 @@ std::filesystem::path find_manifest(const std::filesystem::path& path);
 // Throws UserError if it is none, or one of another model than the file is named after.
 ManifestFile read_manifest(const std::filesystem::path& path);
 
-// Where the manifest that a library carries and the one on disk differ first, the list of files left out; empty if they
-// are the same. Both are JSON objects.
+// Tells where the manifest that a library carries and the one on disk differ first; empty if they do not. Both are
+// JSON objects, and the list of files is left out.
 std::string manifest_difference(const std::string& in_library, const std::string& on_disk);
 
 // The entries of the list of files; empty where the file is no manifest.

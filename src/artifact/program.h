@@ -28,7 +28,7 @@ struct TensorInfo {
 
 enum class Place : uint8_t { kInput, kOutput, kWeights, kArena };
 
-// Where a parameter of a kernel lies. Offsets are multiples of alignment(target).
+// A Param says where a parameter of a kernel lies. Offsets are multiples of alignment(target).
 struct Param {
   Place place = Place::kArena;
   int32_t index = 0;   // kInput, kOutput: which one
@@ -66,7 +66,7 @@ struct Program {
   plan::NetworkPlan plan;  // what was decided; becomes the lock file
   int64_t weights_bytes = 0;
   int64_t arena_bytes = 0;  // without the kernels' own workspaces
-  // What went in: file name, hash of its bytes, opset, producer; goes into the manifest as is.
+  // These rows tell the model's file name, hash, opset and producer; the manifest repeats them.
   std::vector<std::pair<std::string, std::string>> provenance;
 
   // Throws InternalError unless names are C identifiers, every parameter and weight lies where it can, and steps
@@ -77,7 +77,7 @@ struct Program {
 // The CPU that a library's own code is for: the target, or of a GPU the plainest CPU of the kind that runs this program.
 target::Target host_of(const target::Target& t);
 
-// Of every parameter: what generated code relies on.
+// Generated code relies on every parameter being aligned so.
 inline constexpr int64_t kAlignment = 64;
 inline constexpr int64_t kGpuAlignment = 256;
 int64_t alignment(const target::Target& t);

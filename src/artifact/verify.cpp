@@ -58,7 +58,7 @@ bool is_whole(const Verified& v, const std::string& file) {
                      [&](const FileState& f) { return f.name == file && f.problem.empty(); });
 }
 
-// By the hash inside the library, not by the list on disk.
+// The hash inside the library counts, not the list on disk.
 void check_weights(Verified& v, const ManifestFile& manifest, const Json& inside) {
   const std::string name = manifest.name + ".weights";
   if (!inside.contains("weights")) {

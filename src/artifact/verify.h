@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the files of an artifact are still as they were written and belong together. Reads all of them, which running
-// the model does not.
+// Verifying tells whether the files of an artifact are still as they were written and belong together. It reads all
+// of them, which running the model does not.
 #pragma once
 
 #include <filesystem>

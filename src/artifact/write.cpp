@@ -35,7 +35,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Where files are made, and where users will find them.
+// Files are made in one folder, and users find them in another.
 struct Destination {
   fs::path made, shown;
   void write(const fs::path& name, std::string_view bytes) const {

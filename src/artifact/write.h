@@ -13,7 +13,7 @@
 
 namespace tenon::artifact {
 
-// Which of the files that can be left out are written.
+// Outputs says which of the files that can be left out are written.
 struct Outputs {
   bool shared_library = true;   // so: libNAME.so
   bool static_library = false;  // a: libNAME.a

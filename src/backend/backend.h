@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From loop IR (Dialect::kFlat) to machine code. A target names its backend, a row of backends.cpp; callers ask for the
+// A backend turns loop IR (Dialect::kFlat) into machine code. A target names its backend, a row of backends.cpp; callers ask for the
 // row, never for a backend by its own name.
 //
 //   auto kernel = backend::jit(function, target);
@@ -62,7 +62,7 @@ std::span<const Backend> backends();
 const Backend& backend_for(const target::Target& t);
 
 std::unique_ptr<Compiler> make_compiler(const target::Target& t);
-// With a compiler of their own.
+// These two make a compiler of their own.
 std::unique_ptr<Kernel> jit(const ir::Function& f, const target::Target& t,
                             CompileStats* stats = nullptr);
 Code emit(const ir::Function& f, const target::Target& t, Emit kind);

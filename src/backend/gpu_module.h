@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a GPU runs for one ir::Function: kernels as PTX and as machine code of one card, and the
-// launches in their order. Each outermost nest of thread-bound loops is a kernel.
+// A GpuModule is what a GPU runs for one ir::Function. It holds kernels, as PTX and as machine code
+// of one card, and their launches in order. Each outermost nest of thread-bound loops is a kernel.
 //
 //   split-K product  =>  launches {partial sums, grid 7x4x9}, {their sum, grid 49}
 #pragma once

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cost/nest.h"
+#include "ir/thread_tags.h"
 
 namespace tenon::cost {
 namespace {
@@ -42,10 +43,10 @@ double product(const Extents& e, ThreadTag first, ThreadTag last) {
 double blocks_of(const Extents& e) { return product(e, ThreadTag::kBlockX, ThreadTag::kBlockZ); }
 double threads_of(const Extents& e) { return product(e, ThreadTag::kThreadX, ThreadTag::kThreadZ); }
 
+bool is_block(const DraftLoop& l) { return l.mark == Mark::kThread && ir::is_block_tag(l.tag); }
 bool is_bound(const DraftLoop& l) {
-  return l.mark == Mark::kThread && l.tag != ThreadTag::kVThread && l.tag != ThreadTag::kNone;
+  return is_block(l) || (l.mark == Mark::kThread && ir::is_real_thread(l.tag));
 }
-bool is_block(const DraftLoop& l) { return is_bound(l) && l.tag <= ThreadTag::kBlockZ; }
 
 // What one statement asks of a launch, for one block.
 struct Asked {

@@ -5,6 +5,7 @@
 
 #include "ir/visit.h"
 #include "schedule/program.h"
+#include "schedule/rules.h"
 
 namespace tenon::cost {
 
@@ -194,9 +195,7 @@ class Walker {
     out_.dims.resize(first + b.rank());
     for (size_t d = b.rank(); d-- > 0;) {
       const int64_t held = own ? bounds(owner).axes[d].extent : b.shape()[d];
-      if (own && st->align_dim == static_cast<int64_t>(d)) {
-        stride += arith::floor_mod(st->align_offset - stride, st->align_factor);
-      }
+      if (own) stride = schedule::aligned_stride(*st, d, stride);
       out_.dims[first + d] = {static_cast<double>(b.shape()[d]), static_cast<double>(held),
                               static_cast<double>(own ? stride : b->strides[d])};
       stride *= held;

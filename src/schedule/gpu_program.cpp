@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/thread_tags.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
@@ -14,15 +15,10 @@ constexpr int64_t kMostThreadsZ = 64;
 // What a thread keeps in registers may take so many of those that it has; code needs the others.
 constexpr int64_t kRegistersOfCode = 55;
 
-bool is_block_tag(ir::ThreadTag tag) {
-  return tag >= ir::ThreadTag::kBlockX && tag <= ir::ThreadTag::kBlockZ;
-}
-bool is_real_thread(ir::ThreadTag tag) {
-  return tag >= ir::ThreadTag::kThreadX && tag <= ir::ThreadTag::kThreadZ;
-}
-size_t dimension(ir::ThreadTag tag) {
-  return (static_cast<size_t>(tag) - static_cast<size_t>(ir::ThreadTag::kBlockX)) % 3;
-}
+using ir::dimension_of;
+using ir::is_block_tag;
+using ir::is_real_thread;
+using ir::is_thread_tag;
 
 bool is_computed(const Stage& st) { return !st.is_input() && st.place != Place::kInlined; }
 
@@ -40,15 +36,14 @@ class KernelChecker {
       const Stage& st = s_.stage(id);
       for (const LoopId l : st.leaves) {
         const ir::ThreadTag tag = st.loop(l).tag;
-        if (is_block_tag(tag)) k.blocks[dimension(tag)] = extent(id, l);
+        if (is_block_tag(tag)) k.blocks[dimension_of(tag)] = extent(id, l);
         if (is_real_thread(tag)) {
-          int64_t& n = k.threads[dimension(tag)];
+          int64_t& n = k.threads[dimension_of(tag)];
           n = std::max(n, extent(id, l));
         }
       }
       if (st.place != Place::kAt) continue;
-      const int64_t copies = is_stored_twice(s_, st) ? 2 : 1;
-      if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(copies * bytes(st));
+      if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(bytes(st));
       if (st.scope == ir::Scope::kRegister) k.registers += (bytes(st) + 3) / 4;
     }
     return k;
@@ -74,10 +69,16 @@ class KernelChecker {
   int64_t extent(StageId id, LoopId l) const {
     return b_.stages[static_cast<size_t>(id)].extents[static_cast<size_t>(l)];
   }
+  // From the first element to the last, rows that storage_align pads included.
   int64_t bytes(const Stage& st) const {
-    int64_t n = st.buffer.dtype().bytes();
-    for (const AxisBounds& a : b_.stages[static_cast<size_t>(st.id)].axes) n *= a.extent;
-    return n;
+    const std::vector<AxisBounds>& axes = b_.stages[static_cast<size_t>(st.id)].axes;
+    int64_t last = 0, stride = 1;
+    for (size_t d = axes.size(); d-- > 0; stride *= axes[d].extent) {
+      stride = aligned_stride(st, d, stride);
+      last += (axes[d].extent - 1) * stride;
+    }
+    if (is_stored_twice(s_, st)) last += stride;
+    return (last + 1) * st.buffer.dtype().bytes();
   }
 
   Illegal too_many(IllegalCode code, int64_t value, int64_t limit) const {
@@ -157,7 +158,7 @@ class KernelChecker {
     Result<void> result;
     around(st, [&](const Stage& of, LoopId l) {
       if (!is_real_thread(of.loop(l).tag) || !result) return;
-      int64_t& inner = bound[dimension(of.loop(l).tag)];
+      int64_t& inner = bound[dimension_of(of.loop(l).tag)];
       if (inner > extent(of.id, l)) {
         result = Illegal{.code = IllegalCode::kMoreThreads,
                          .stage = of.id,
@@ -180,7 +181,7 @@ class KernelChecker {
   // Its own loops tell threads along dimension `d` apart; those around it run in all of them.
   static bool binds(const Stage& st, size_t d) {
     return std::any_of(st.leaves.begin(), st.leaves.end(), [&](LoopId l) {
-      return is_real_thread(st.loop(l).tag) && dimension(st.loop(l).tag) == d;
+      return is_real_thread(st.loop(l).tag) && dimension_of(st.loop(l).tag) == d;
     });
   }
 
@@ -192,13 +193,13 @@ class KernelChecker {
       if (of.id == st.id || !result) return;
       if (tag == ir::ThreadTag::kVThread) {
         result = Illegal{.code = IllegalCode::kThreadsMissing, .stage = st.id};
-      } else if (is_real_thread(tag) && extent(of.id, l) < k.threads[dimension(tag)]) {
+      } else if (is_real_thread(tag) && extent(of.id, l) < k.threads[dimension_of(tag)]) {
         result = Illegal{.code = IllegalCode::kSomeThreads,
                          .stage = st.id,
                          .loop = l,
                          .other = of.id,
                          .value = extent(of.id, l),
-                         .limit = k.threads[dimension(tag)]};
+                         .limit = k.threads[dimension_of(tag)]};
       }
     });
     return result;

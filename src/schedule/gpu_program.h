@@ -18,7 +18,7 @@ struct KernelShape {
   int64_t threads_per_block() const { return threads[0] * threads[1] * threads[2]; }
   int64_t all_blocks() const { return blocks[0] * blocks[1] * blocks[2]; }
 };
-// Of the kernel of a stage at the root.
+// The stage is at the root.
 KernelShape kernel_shape(const State& s, const Bounds& b, StageId root);
 
 // Loops bound to blocks stand outside of all others, threads are as many as the target has, what

@@ -8,30 +8,12 @@
 #include "arith/simplify.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "schedule/inner_loops.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
 
 namespace {
-
-// A few dozen at most: looking at all of them is cheaper than hashing.
-class VarSet {
- public:
-  void insert(const ir::VarNode* v) { vars_.push_back(v); }
-  bool contains(const ir::VarNode* v) const {
-    return std::find(vars_.begin(), vars_.end(), v) != vars_.end();
-  }
-
- private:
-  std::vector<const ir::VarNode*> vars_;
-};
-
-bool uses_any(const ir::Expr& e, const VarSet& vars) {
-  if (const auto* v = e.as<ir::VarNode>()) return vars.contains(v);
-  bool found = false;
-  ir::for_each_child(e, [&](const ir::Expr& c) { found = found || uses_any(c, vars); });
-  return found;
-}
 
 bool is_outer_only(const ir::Expr& e, const VarSet& inner) { return !uses_any(e, inner); }
 
@@ -57,10 +39,10 @@ bool may_join(const arith::Linear& form) {
 
 class RegionBuilder {
  public:
-  RegionBuilder(const State& s, Bounds& b, StageId stage) : s_(s), b_(b), st_(s.stage(stage)) {}
+  RegionBuilder(const State& s, Bounds& b, StageId stage)
+      : s_(s), b_(b), st_(s.stage(stage)), inner_(inner_loops(s, b, st_)) {}
 
   Result<Region> run() {
-    find_inner_loops();
     const auto readers = s_.readers(st_.id);
     for (const StageId r : readers) {
       const Stage& reader = s_.stage(r);
@@ -89,42 +71,6 @@ class RegionBuilder {
             .stage = st_.id,
             .loop = st_.at_loop,
             .other = st_.at_stage};
-  }
-
-  // Loops inside the attachment: they run through all their values for one box.
-  void find_inner_loops() {
-    const int pos = s_.stage(st_.at_stage).position(st_.at_loop);
-    for (const StageId id : s_.order()) {
-      const Stage& other = s_.stage(id);
-      if (id == st_.id || other.is_input() || other.place == Place::kInlined) continue;
-      if (!is_below(s_, id, st_.at_stage, pos)) continue;
-      const StageBounds& ob = b_.stages[static_cast<size_t>(id)];
-      if (ob.vars.empty()) continue;  // comes before this stage: not a reader
-      for (size_t i = 0; i < other.leaves.size(); ++i) {
-        const size_t l = static_cast<size_t>(other.leaves[i]);
-        // Outside, a loop of one iteration is as good as none.
-        if (id == st_.at_stage && static_cast<int>(i) <= pos && ob.extents[l] > 1) continue;
-        inner_.insert(ob.vars[l].node());
-      }
-    }
-    if (st_.scope == ir::Scope::kShared) find_thread_loops();
-  }
-
-  // What the threads of a block share is computed for all of them: their loops run, wherever they stand.
-  void find_thread_loops() {
-    const Stage* host = &s_.stage(st_.at_stage);
-    int pos = host->position(st_.at_loop);
-    for (;;) {
-      for (int i = 0; i <= pos; ++i) {
-        const LoopId l = host->leaves[static_cast<size_t>(i)];
-        if (!is_thread_tag(host->loop(l).tag)) continue;
-        inner_.insert(b_.stages[static_cast<size_t>(host->id)].vars[static_cast<size_t>(l)].node());
-      }
-      if (host->place != Place::kAt) return;
-      const Stage& next = s_.stage(host->at_stage);
-      pos = next.position(host->at_loop);
-      host = &next;
-    }
   }
 
   // Values of the loops of a reader over outer variables and over inner loops as whole as they are: a loop with all
@@ -311,7 +257,7 @@ class RegionBuilder {
     arith::Linear form;
   };
 
-  VarSet inner_;
+  VarSet inner_;                  // run through all their values for one box
   std::vector<ir::Expr> values_;  // of the reader looked at last
   std::vector<AxisForm> axes_;    // of that reader
   Region region_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/rules.h"
 
+#include "arith/interval.h"
+
 namespace tenon::schedule {
 
 Result<void> check_computed(const State& s, StageRef stage) {
@@ -101,7 +103,10 @@ Result<void> check_scope(const State& s, StageRef stage, ir::Scope scope) {
       .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
 }
 
-bool is_thread_tag(ir::ThreadTag tag) { return tag >= ir::ThreadTag::kThreadX; }
+int64_t aligned_stride(const Stage& st, size_t d, int64_t dense) {
+  if (st.align_dim != static_cast<int64_t>(d)) return dense;
+  return dense + arith::floor_mod(st.align_offset - dense, st.align_factor);
+}
 
 bool computes_whole_box(const State& s, const Stage& st) {
   return !s.target().is_cpu() && st.place == Place::kAt;

@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver's functions except graphs. Everything is done before a function returns, so that streams and events
-// have nothing to wait for.
-#include <dlfcn.h>
-#include <elf.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
+// The driver's functions for devices, contexts, streams and events. Everything is done before a function
+// returns, so that streams and events have nothing to wait for.
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <iterator>
+#include <vector>
 
 #include "simt/state.h"
-
-namespace tenon::simt {
-
-Memory& memory() {
-  static Memory all;
-  return all;
-}
-
-std::optional<Launch> make_launch(runtime::cuda::Function function, const uint32_t* grid,
-                                  const uint32_t* block, uint32_t shared_bytes, void** arguments) {
-  if (function == nullptr) return std::nullopt;
-  Launch launch;
-  launch.kernel = &function->kernel;
-  std::copy(grid, grid + 3, launch.grid);
-  std::copy(block, block + 3, launch.block);
-  launch.shared_bytes = shared_bytes;
-  for (int32_t i = 0; i < function->kernel.about.arguments; ++i) {
-    launch.arguments.push_back(*static_cast<void**>(arguments[i]));
-  }
-  return launch;
-}
-
-}  // namespace tenon::simt
 
 using namespace tenon::runtime::
     cuda;  // NOLINT(google-build-using-namespace): its functions are defined here
@@ -96,34 +69,6 @@ constexpr Value kValues[] = {
 ContextObject the_context;                  // of the one card
 thread_local std::vector<Context> current;  // contexts of this thread, the current one last
 
-// Section headers are the last thing in a library that our linker wrote.
-size_t image_bytes(const void* image) {
-  Elf64_Ehdr head;
-  std::memcpy(&head, image, sizeof head);
-  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_type != ET_DYN) return 0;
-  return head.e_shoff + size_t{head.e_shnum} * head.e_shentsize;
-}
-
-bool open_image(ModuleObject& module, const void* image) {
-  const size_t bytes = image_bytes(image);
-  module.file = memfd_create("kernels", MFD_CLOEXEC);
-  if (bytes == 0 || module.file < 0) return false;
-  if (write(module.file, image, bytes) != static_cast<ssize_t>(bytes)) return false;
-  const std::string path = "/proc/self/fd/" + std::to_string(module.file);
-  module.library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (module.library == nullptr) std::fprintf(stderr, "simt: %s\n", dlerror());
-  return module.library != nullptr;
-}
-
-void close_image(ModuleObject& module) {
-  if (module.library != nullptr) dlclose(module.library);
-  if (module.file >= 0) close(module.file);
-}
-
-Status launch(const std::optional<tenon::simt::Launch>& what) {
-  return what ? tenon::simt::run(*what) : kInvalidHandle;
-}
-
 }  // namespace
 
 TENON_SIMT_EXPORT Status cuInit(uint32_t /*flags*/) { return kSuccess; }
@@ -160,7 +105,7 @@ TENON_SIMT_EXPORT Status cuDeviceGetName(char* name, int32_t bytes, Device /*dev
   return kSuccess;
 }
 
-// What is not in the table is 0: a capability of 0.0 is that of no real card.
+// An attribute that is not in the table is 0: a capability of 0.0 is that of no real card.
 TENON_SIMT_EXPORT Status cuDeviceGetAttribute(int32_t* value, DeviceAttribute attribute,
                                               Device /*device*/) {
   *value = 0;
@@ -202,140 +147,6 @@ TENON_SIMT_EXPORT Status cuCtxSetCurrent(Context context) {
 
 TENON_SIMT_EXPORT Status cuCtxSynchronize() {
   return memory().intact() ? kSuccess : kIllegalAddress;
-}
-
-TENON_SIMT_EXPORT Status cuMemGetInfo_v2(size_t* free, size_t* total) {
-  *free = memory().free_bytes();
-  *total = tenon::simt::Memory::kTotalBytes;
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuMemAlloc_v2(DevicePointer* data, size_t bytes) {
-  *data = memory().allocate(bytes);
-  return *data != 0 ? kSuccess : bytes == 0 ? kInvalidValue : kOutOfMemory;
-}
-
-TENON_SIMT_EXPORT Status cuMemFree_v2(DevicePointer data) {
-  bool intact = true;
-  if (data != 0 && !memory().free(data, intact)) return kInvalidValue;
-  return intact ? kSuccess : kIllegalAddress;
-}
-
-TENON_SIMT_EXPORT Status cuMemHostAlloc(void** data, size_t bytes, uint32_t /*flags*/) {
-  *data = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
-  return *data != nullptr ? kSuccess : kOutOfMemory;
-}
-
-TENON_SIMT_EXPORT Status cuMemFreeHost(void* data) {
-  std::free(data);
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuMemcpyHtoD_v2(DevicePointer to, const void* from, size_t bytes) {
-  if (!memory().contains(to, bytes)) return kInvalidValue;
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuMemcpyDtoH_v2(void* to, DevicePointer from, size_t bytes) {
-  if (!memory().contains(from, bytes)) return kInvalidValue;
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuMemcpyHtoDAsync_v2(DevicePointer to, const void* from, size_t bytes,
-                                              Stream /*stream*/) {
-  return cuMemcpyHtoD_v2(to, from, bytes);
-}
-
-TENON_SIMT_EXPORT Status cuMemcpyDtoHAsync_v2(void* to, DevicePointer from, size_t bytes,
-                                              Stream /*stream*/) {
-  return cuMemcpyDtoH_v2(to, from, bytes);
-}
-
-TENON_SIMT_EXPORT Status cuMemcpyDtoDAsync_v2(DevicePointer to, DevicePointer from, size_t bytes,
-                                              Stream /*stream*/) {
-  if (!memory().contains(to, bytes)) return kInvalidValue;
-  return cuMemcpyDtoH_v2(reinterpret_cast<void*>(to), from, bytes);
-}
-
-TENON_SIMT_EXPORT Status cuMemsetD8Async(DevicePointer to, uint8_t value, size_t count,
-                                         Stream /*stream*/) {
-  if (!memory().contains(to, count)) return kInvalidValue;
-  std::memset(reinterpret_cast<void*>(to), value, count);
-  return kSuccess;
-}
-
-// An image is a shared library of this machine. PTX is for real cards: this one has no compiler.
-TENON_SIMT_EXPORT Status cuModuleLoadDataEx(Module* module, const void* image, uint32_t /*count*/,
-                                            JitOption* /*options*/, void** /*values*/) {
-  auto made = std::make_unique<ModuleObject>();
-  const auto* text = static_cast<const char*>(image);
-  if (text[0] != ELFMAG0) return kNoBinaryForGpu;
-  if (!open_image(*made, image)) {
-    close_image(*made);
-    return kInvalidImage;
-  }
-  *module = made.release();
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuModuleUnload(Module module) {
-  if (module == nullptr) return kInvalidHandle;
-  close_image(*module);
-  delete module;
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuModuleGetFunction(Function* function, Module module, const char* name) {
-  auto& known = module->functions[name];
-  if (known == nullptr) {
-    const std::string about = std::string(name) + TENON_SIMT_KERNEL_SUFFIX;
-    void* entry = dlsym(module->library, name);
-    const void* data = dlsym(module->library, about.c_str());
-    if (entry == nullptr || data == nullptr) return kNotFound;
-    known = std::make_unique<FunctionObject>();
-    known->kernel.name = name;
-    known->kernel.entry = reinterpret_cast<tenon_simt_function>(entry);
-    known->kernel.about = *static_cast<const tenon_simt_kernel*>(data);
-  }
-  *function = known.get();
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuFuncGetAttribute(int32_t* value, FunctionAttribute attribute,
-                                            Function function) {
-  *value = attribute == kFunctionMaxThreadsPerBlock
-               ? static_cast<int32_t>(tenon::simt::kMostThreads)
-           : attribute == kFunctionMaxDynamicSharedBytes
-               ? static_cast<int32_t>(function->kernel.most_shared_bytes)
-               : 0;
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuFuncSetAttribute(Function function, FunctionAttribute attribute,
-                                            int32_t value) {
-  if (attribute != kFunctionMaxDynamicSharedBytes) return kSuccess;
-  if (value < 0 || static_cast<uint32_t>(value) > tenon::simt::kMostSharedBytes) {
-    return kInvalidValue;
-  }
-  function->kernel.most_shared_bytes = static_cast<uint32_t>(value);
-  return kSuccess;
-}
-
-TENON_SIMT_EXPORT Status cuLaunchKernel(Function function, uint32_t grid_x, uint32_t grid_y,
-                                        uint32_t grid_z, uint32_t block_x, uint32_t block_y,
-                                        uint32_t block_z, uint32_t shared_bytes, Stream /*stream*/,
-                                        void** arguments, void** /*extra*/) {
-  const uint32_t grid[] = {grid_x, grid_y, grid_z};
-  const uint32_t block[] = {block_x, block_y, block_z};
-  return launch(tenon::simt::make_launch(function, grid, block, shared_bytes, arguments));
-}
-
-TENON_SIMT_EXPORT Status cuLaunchKernelEx(const LaunchConfig* config, Function function,
-                                          void** arguments, void** /*extra*/) {
-  return launch(tenon::simt::make_launch(function, config->grid, config->block,
-                                         config->shared_bytes, arguments));
 }
 
 TENON_SIMT_EXPORT Status cuStreamCreate(Stream* stream, uint32_t /*flags*/) {

@@ -25,7 +25,7 @@
 #if defined(__x86_64__)
 // Keeps what a called function must keep, leaves the stack pointer in *from and goes on where `to` was left.
 extern "C" void tenon_simt_switch(void** from, void* to);
-// Where a new fiber begins: calls what r14 points to with what is in r15.
+// A new fiber begins here: it calls what r14 points to with what is in r15.
 extern "C" void tenon_simt_enter();
 asm(R"(
 .text

@@ -16,7 +16,7 @@ struct GraphObject {
   std::vector<std::unique_ptr<GraphNodeObject>> nodes;
 };
 struct GraphExecObject {
-  // In the order in which they run, with the node of the graph that each was made from.
+  // Steps stand in the order in which they run, each with the node that it was made from.
   std::vector<std::pair<GraphNode, GraphNodeObject>> steps;
 };
 }  // namespace tenon::runtime::cuda

@@ -80,7 +80,7 @@ class Grid {
 
 void Grid::work() {
   thread_local Fibers fibers;  // keeps its stacks for the next launch
-  // What a kernel finds there first is nothing that it could use.
+  // A kernel finds nothing there at first that it could use.
   const size_t bytes = (launch_.shared_bytes + 127) / 64 * 64;
   const std::unique_ptr<char, decltype(&std::free)> shared(
       static_cast<char*>(std::aligned_alloc(64, bytes)), &std::free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the functions of the driver share: the objects behind its handles, and the one card.
+// The functions of the driver share the objects behind its handles, and the one card.
 #pragma once
 
 #include <chrono>

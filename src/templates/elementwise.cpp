@@ -133,9 +133,9 @@ std::optional<layout::Layout> find_asked(const Request& request, const te::Compu
 }
 
 // Returns the layout that is asked for the output, or suits it; nothing if any does.
-std::optional<layout::Layout> store_edges(Builder& b, const Request& request,
-                                          const te::ComputeOp& op,
-                                          const std::vector<te::Access>& accesses) {
+std::optional<layout::Layout> choose_edges(Builder& b, const Request& request,
+                                           const te::ComputeOp& op,
+                                           const std::vector<te::Access>& accesses) {
   const te::ComputeDag& dag = b.dag();
   auto asked = find_asked(request, dag, op, accesses);
   store_fixed_inputs(b, request);
@@ -171,7 +171,7 @@ std::optional<Written> write_elementwise(Builder& b, const Request& request) {
   if (b.refused()) return Written{};
   const te::ComputeOp op = b.now(out);
   const auto accesses = te::accesses(op);
-  const auto asked = store_edges(b, request, op, accesses);
+  const auto asked = choose_edges(b, request, op, accesses);
   const bool copies = op.body.as<ir::Load>() != nullptr && dag.inputs.size() == 1 &&
                       in_place(op, accesses, dag.inputs[0].tensor);
   const bool to_plain = asked && layout::same_storage(*asked, layout::Layout(op.output.shape()));

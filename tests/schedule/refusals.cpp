@@ -480,6 +480,11 @@ std::vector<RefusedCase> refused_programs() {
        "", kSharedTooLarge,
        "C needs 200000 bytes of shared memory in a block; the target has 101376", kGpu},
       {kLarge,
+       "split C i [20]\nbind C n block_y\nbind C i.0 block_x\ncompute_at B C i.0\n"
+       "set_scope B shared\nstorage_align B 1 2048 0",
+       "", kSharedTooLarge,
+       "C needs 159648 bytes of shared memory in a block; the target has 101376", kGpu},
+      {kLarge,
        "cache_write C register\nsplit C j [250]\nbind C n block_x\ncompute_at C.cache C j.0\n"
        "unroll C.cache j\nunroll C j.1",
        "", kThreadRegisters, "C keeps 250 registers in each thread; the limit is 200", kGpu},

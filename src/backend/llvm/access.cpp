@@ -4,6 +4,7 @@
 
 #include "arith/linear.h"
 #include "backend/llvm/emitter.h"
+#include "backend/llvm/shuffle_mask.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -16,14 +17,6 @@ using llvm::Align;
 using llvm::Value;
 
 namespace {
-
-std::vector<int> every(int count, int begin, int step) {
-  std::vector<int> r(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    r[static_cast<size_t>(i)] = begin + i * step;
-  }
-  return r;
-}
 
 const Expr& flat(const std::vector<Expr>& indices) {
   TENON_CHECK(indices.size() == 1) << "an access with " << indices.size() << " indices is not flat";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processor can do in one instruction, as far as the choice of LLVM IR depends on it.
+// A Cpu says what a processor can do in one instruction, where the choice of LLVM IR depends on it.
 #pragma once
 
 #include <cstdint>

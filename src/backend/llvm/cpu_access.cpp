@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a CPU's code reads and writes memory: by whole vectors, with masks, gathers and shuffles.
+// A CPU's code reads and writes memory by whole vectors, with masks, gathers and shuffles.
 #include <algorithm>
 #include <numeric>
 
 #include "backend/llvm/cpu_emitter.h"
+#include "backend/llvm/shuffle_mask.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
 
@@ -17,14 +18,6 @@ using llvm::Value;
 namespace {
 
 constexpr int64_t kMaxWideStride = 4;  // above, loads of single lanes are fewer
-
-std::vector<int> every(int count, int begin, int step) {
-  std::vector<int> r(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) {
-    r[static_cast<size_t>(i)] = begin + i * step;
-  }
-  return r;
-}
 
 }  // namespace
 

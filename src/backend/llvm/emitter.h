@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loop IR (Dialect::kFlat) to LLVM IR, as far as all machines agree: statements, expressions, registers and addresses.
-// What a function is, where memory lies and how it is accessed is said by a class for each kind of machine: CpuEmitter
+// A class for each kind of machine says what a function is, where memory lies and how it is accessed: CpuEmitter
 // (cpu_emitter.h) and GpuEmitter (backend/nvptx/gpu_emitter.h). One Emitter serves one ir::Function.
 //
-// How lazily evaluated operands are kept safe: expressions are emitted without control flow, and
+// Lazily evaluated operands are kept safe: expressions are emitted without control flow, and
 // `active_` is the mask of lanes whose value is wanted (null: all). A load that may lie outside its
 // buffer is masked by it, an integer division gets the divisor 1 where it is off; everything else
 // is evaluated and thrown away.
@@ -32,7 +32,7 @@ class Emitter {
  protected:
   Emitter(llvm::Module& module, const Cpu& cpu, const ir::Function& f);
 
-  // Where a buffer is, inside the function being emitted.
+  // A Storage says where a buffer is, inside the function being emitted.
   struct Storage {
     llvm::Value* base = nullptr;           // memory
     std::vector<llvm::AllocaInst*> slots;  // registers, parallel to place->slots
@@ -48,7 +48,7 @@ class Emitter {
     llvm::Value* narrow = nullptr;  // the value in 32 bits, where it was made so
   };
 
-  // What a kind of machine does in its own way.
+  // Each kind of machine does these in its own way.
   virtual void parallel_loop(const ir::For& n) = 0;
   virtual void thread_loop(const ir::For& n) = 0;
   virtual void barrier() = 0;

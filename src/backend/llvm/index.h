@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an index says about the memory it touches.
+// These functions tell what an index says about the memory it touches.
 //
 //   as_run(ramp(i, 1, 8) * 2 + 3)  ==  {base: i*2 + 3, stride: 2, lanes: 8}
 #pragma once

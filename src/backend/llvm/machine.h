@@ -33,7 +33,7 @@ class Timer {
 std::unique_ptr<llvm::TargetMachine> make_machine(const std::string& triple,
                                                   const std::string& processor,
                                                   const std::string& features);
-// Of a CPU.
+// The target must be a CPU.
 std::unique_ptr<llvm::TargetMachine> make_machine(const target::Target& t);
 Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For binaries with LLVM inside: what the linker asks for and tenon has no use of. Without this file the code
+// This file defines what the linker of a binary with LLVM inside asks for and nobody calls. Without it the code
 // generators of all of LLVM's architectures would have to be part of the binary.
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/TargetSelect.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where each allocated buffer lives: in registers, on the stack, or in the workspace.
+// A plan says where each allocated buffer lives: in registers, on the stack, or in the workspace.
 //
 // Registers: every access is a run of constant offsets outside parallel loops. Runs that overlap
 // share a slot; each slot becomes one SSA value, so that an accumulator stays in a register across

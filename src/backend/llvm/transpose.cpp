@@ -130,7 +130,7 @@ struct Strip {
   std::map<int64_t, size_t> at;  // offset -> which access
 };
 
-// Whether lanes of the accesses name no element twice.
+// True if the lanes of the accesses name no element twice.
 bool disjoint(const Strip& strip) {
   std::set<int64_t> elements;
   for (const auto& [offset, index] : strip.at) {

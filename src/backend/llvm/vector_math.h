@@ -17,7 +17,7 @@
 
 namespace tenon::backend::llvm_cpu {
 
-// What the target can do in one instruction. Claiming more than it has makes LLVM call libm.
+// These flags say what the target can do in one instruction. Claiming more than it has makes LLVM call libm.
 struct MathOptions {
   bool has_fma = false;    // fused multiply-add: x86 "+fma" or "+avx512f"; always on aarch64
   bool has_round = true;   // round to integral: x86 "+sse4.1"; always on aarch64

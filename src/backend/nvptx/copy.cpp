@@ -23,7 +23,7 @@ Expr of_all_lanes(const Expr& e) {
   return x.defined() && y.defined() ? ir::logical_and(x, y) : Expr();
 }
 
-// In all lanes.
+// True if every lane is zero.
 bool is_all_zero(const Expr& e) {
   const auto* b = e.as<ir::Broadcast>();
   return ir::is_zero(b != nullptr ? b->value : e);

@@ -3,6 +3,7 @@
 
 #include "backend/nvptx/copy.h"
 #include "ir/build.h"
+#include "ir/thread_tags.h"
 #include "support/check.h"
 
 namespace tenon::backend::nvptx {
@@ -83,8 +84,8 @@ void GpuEmitter::bind_arguments(const Nest& nest) {
 void GpuEmitter::bind_threads(const Nest& nest) {
   for (const ThreadTag tag : {ThreadTag::kBlockX, ThreadTag::kBlockY, ThreadTag::kBlockZ,
                               ThreadTag::kThreadX, ThreadTag::kThreadY, ThreadTag::kThreadZ}) {
-    const auto& size = is_block(tag) ? nest.grid : nest.block;
-    extents_[at(tag)] = size[static_cast<size_t>(dimension_of(tag))];
+    const auto& size = ir::is_block_tag(tag) ? nest.grid : nest.block;
+    extents_[at(tag)] = size[ir::dimension_of(tag)];
     numbers_[at(tag)] =
         extents_[at(tag)] == 1 ? b_.getInt32(0) : form_.thread_number(b_, tag, extents_[at(tag)]);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code of GPUs: one kernel per outermost nest. A loop bound to threads becomes the thread's number, and a test of it
+// A GPU runs one kernel per outermost nest. A loop bound to threads becomes the thread's number, and a test of it
 // where the loop is shorter than the block; memory is accessed in pieces of up to 16 bytes, by branches where a
 // predicate may be false.
 #pragma once
@@ -62,7 +62,7 @@ class GpuEmitter : public llvm_cpu::Emitter {
   llvm::Value* load_single(const Storage& s, ir::DType t, const std::vector<Piece>& from,
                            llvm::Value* mask);
   void store_piece(const Storage& s, ir::DType t, const Piece& to, llvm::Value* stored);
-  // What `emit` gives where `condition` holds, and `otherwise` elsewhere; `emit` leaves no value for later.
+  // Gives the value of `emit` where `condition` holds, else `otherwise`; `emit` leaves no value for later.
   llvm::Value* where(llvm::Value* condition, FunctionRef<llvm::Value*()> emit,
                      llvm::Value* otherwise);
 

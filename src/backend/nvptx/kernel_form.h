@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel is in LLVM IR: how it gets its arguments, its thread's numbers and shared memory, and how it waits for
-// the other threads of its block. There are two forms: PTX for a GPU, and a function of this machine that
+// A KernelForm says what a kernel is in LLVM IR: how it gets its arguments, its thread's numbers and shared memory, and
+// how it waits for the other threads of its block. There are two forms: PTX for a GPU, and a function of this machine that
 // src/simt calls once for each thread.
 #pragma once
 

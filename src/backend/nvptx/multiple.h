@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What divides an index, so that an access of several elements is known to be aligned.
+// An access of several elements is aligned if its index is known to be a multiple of enough.
 //
 //   multiple_of(i*8 + floor_mod(j, 2)*4)  ==  4
 #pragma once

@@ -5,6 +5,7 @@
 
 #include "backend/gpu_module.h"
 #include "ir/build.h"
+#include "ir/thread_tags.h"
 #include "ir/visit.h"
 #include "support/check.h"
 
@@ -47,18 +48,18 @@ void Splitter::add_loop(Nest& nest, const ir::For& n) const {
   const auto extent = ir::const_int(n.extent);
   TENON_CHECK(extent && *extent > 0 && ir::is_const(n.min, 0))
       << "loop " << n.var.name() << " is bound to threads and does not count from 0 to a constant";
-  auto& size = is_block(n.tag) ? nest.grid : nest.block;
-  int64_t& most = size[static_cast<size_t>(dimension_of(n.tag))];
+  auto& size = ir::is_block_tag(n.tag) ? nest.grid : nest.block;
+  int64_t& most = size[ir::dimension_of(n.tag)];
   most = std::max(most, *extent);
 }
 
 void check_order(const ir::Stmt& s) {
   const auto* n = s.as<ir::For>();
-  if (n == nullptr || (n->loop_kind == ir::ForKind::kThread && is_block(n->tag))) return;
+  if (n == nullptr || (n->loop_kind == ir::ForKind::kThread && ir::is_block_tag(n->tag))) return;
   ir::visit(n->body, [&](const ir::Stmt& inner) {
     const auto* loop = inner.as<ir::For>();
     const bool block =
-        loop != nullptr && loop->loop_kind == ir::ForKind::kThread && is_block(loop->tag);
+        loop != nullptr && loop->loop_kind == ir::ForKind::kThread && ir::is_block_tag(loop->tag);
     TENON_CHECK(!block) << "loop " << loop->var.name() << " over blocks is inside of loop "
                         << n->var.name();
   });
@@ -96,30 +97,6 @@ void Splitter::add_arguments(Nest& nest) const {
 }
 
 }  // namespace
-
-int dimension_of(ir::ThreadTag tag) {
-  switch (tag) {
-    case ir::ThreadTag::kBlockX:
-    case ir::ThreadTag::kThreadX:
-      return 0;
-    case ir::ThreadTag::kBlockY:
-    case ir::ThreadTag::kThreadY:
-      return 1;
-    case ir::ThreadTag::kBlockZ:
-    case ir::ThreadTag::kThreadZ:
-      return 2;
-    case ir::ThreadTag::kNone:
-    case ir::ThreadTag::kVThread:
-      break;
-  }
-  TENON_CHECK(false) << "thread tag " << static_cast<int>(tag) << " is no dimension of a GPU";
-  return 0;
-}
-
-bool is_block(ir::ThreadTag tag) {
-  return tag == ir::ThreadTag::kBlockX || tag == ir::ThreadTag::kBlockY ||
-         tag == ir::ThreadTag::kBlockZ;
-}
 
 std::vector<Nest> nests_of(const ir::Function& f) { return Splitter(f).run(); }
 

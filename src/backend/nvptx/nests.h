@@ -26,8 +26,4 @@ struct Nest {
 // An InternalError if loops bound to threads are not as a GPU needs them.
 std::vector<Nest> nests_of(const ir::Function& f);
 
-// 0, 1, 2 for x, y, z.
-int dimension_of(ir::ThreadTag tag);
-bool is_block(ir::ThreadTag tag);
-
 }  // namespace tenon::backend::nvptx

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVIDIA's assembler, where there is one: from PTX to machine code of one processor. Nothing of it is linked; the driver
+// NVIDIA's assembler, where it is found, turns PTX into machine code of one processor. Nothing of it is linked; the driver
 // compiles PTX by itself where it is absent.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tenon::backend::nvptx {
 
-// What the assembler says of one kernel.
+// A report is what the assembler says of one kernel.
 struct PtxasReport {
   std::string kernel;
   int registers = 0;  // per thread
@@ -25,10 +25,10 @@ struct Assembled {
   std::vector<PtxasReport> kernels;
 };
 
-// In the folders of PATH, in CUDA_HOME/bin, or in /usr/local/cuda/bin.
+// Looks in the folders of PATH, in CUDA_HOME/bin, and in /usr/local/cuda/bin.
 std::optional<std::filesystem::path> find_cuda_tool(const std::string& name);
 
-// What TENON_PTXAS names, else the ptxas that find_cuda_tool finds. Throws UserError when
+// Finds what TENON_PTXAS names, else the ptxas of find_cuda_tool. Throws UserError when
 // TENON_PTXAS names no program; "none" there means that there is none.
 std::optional<std::filesystem::path> find_ptxas();
 
@@ -36,7 +36,7 @@ std::optional<std::filesystem::path> find_ptxas();
 Assembled assemble(const std::filesystem::path& ptxas, const std::string& ptx,
                    const std::string& processor);
 
-// From the text of `ptxas -v`.
+// Reads the text of `ptxas -v`.
 std::vector<PtxasReport> parse_report(std::string_view text);
 
 }  // namespace tenon::backend::nvptx

@@ -2,6 +2,7 @@
 #include <cstddef>
 
 #include "backend/nvptx/kernel_form.h"
+#include "ir/thread_tags.h"
 #include "simt/simt.h"
 #include "support/check.h"
 
@@ -28,10 +29,9 @@ class SimtForm : public KernelForm {
   }
 
   Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t /*extent*/) override {
-    const size_t first =
-        is_block(tag) ? offsetof(tenon_simt_thread, block) : offsetof(tenon_simt_thread, thread);
-    return field(b, b.getInt32Ty(),
-                 first + sizeof(int32_t) * static_cast<size_t>(dimension_of(tag)));
+    const size_t first = ir::is_block_tag(tag) ? offsetof(tenon_simt_thread, block)
+                                               : offsetof(tenon_simt_thread, thread);
+    return field(b, b.getInt32Ty(), first + sizeof(int32_t) * ir::dimension_of(tag));
   }
 
   Value* shared_memory(llvm::IRBuilder<>& b) override {

@@ -156,7 +156,7 @@ bool set_up(Card& card, const tenon_model_options& options, char* sentence) {
   return load_kernels(card, sentence) && upload_weights(card, options, sentence);
 }
 
-// Of a card that may be half made.
+// The card may be half made.
 void release(Card* card) {
   // What the parent of a fork() has on a card is not the child's to release.
   if (card->context != nullptr && !card->mark.in_child()) {

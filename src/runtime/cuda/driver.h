@@ -15,7 +15,7 @@
 
 namespace tenon::runtime::cuda {
 
-// What every function answers. Some errors end all work in their context; runtime/cuda/model.cpp lists them.
+// Every function answers with a Status. Some errors end all work in their context; runtime/cuda/model.cpp lists them.
 enum Status : int32_t {
   kSuccess = 0,
   kInvalidValue = 1,
@@ -164,7 +164,7 @@ struct LaunchConfig {
 };
 static_assert(sizeof(LaunchConfig) == 56 && offsetof(LaunchConfig, stream) == 32);
 
-// Of an edge of a graph. All zero: the later node begins when the earlier one is done.
+// An edge of a graph that is all zero lets the later node begin when the earlier one is done.
 struct EdgeData {
   uint8_t from_port, to_port, type;
   uint8_t reserved[5];

@@ -96,7 +96,7 @@ void place_launches(tenon_model_ctx& ctx) {
   }
 }
 
-// Of memory for a node and a number per step.
+// `done` has room for a node per step, and `last` for a number per step.
 Status add_all(tenon_model_ctx& ctx, GraphNode* done, size_t* last) {
   size_t first = 0;
   for (int32_t s = 0; s < tenon_model.step_count; ++s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libraries for GPUs have of the module as one translation unit, compiled for each architecture of hosts like
-// ../library.cpp.
+// This translation unit is what libraries for GPUs have of the module. Like ../library.cpp it is compiled for each
+// architecture of hosts.
 #include "runtime/cuda/card.cpp"
 #include "runtime/cuda/context.cpp"
 #include "runtime/cuda/driver.cpp"

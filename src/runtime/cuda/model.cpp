@@ -9,7 +9,7 @@
 namespace tenon::runtime::cuda {
 namespace {
 
-// What run answers; the texts are in tenon_model_error.
+// tenon_model_run answers with these; the texts are in tenon_model_error.
 enum Answer : int {
   kDone = 0,
   kNullPointer = 1,
@@ -79,7 +79,7 @@ void copy_out(const tenon_model_ctx& ctx, void* const* outputs) {
   }
 }
 
-// With a hook: each step is waited for, so that the time between its two calls is that of the step.
+// A hook waits for each step, so that the time between its two calls is that of the step.
 Status run_steps(const tenon_model_ctx& ctx) {
   size_t launch = 0;
   // Runs of the graph wait for each other; these launches would not wait for one on a caller's stream.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compiled model for GPUs has besides the table of runtime/model.h (whose steps have no kernel then): code for the
-// card and the launches of each step. Module artifact writes it as data (gpu_table.cpp there), so every field here has
+// A compiled model for GPUs has this table besides that of runtime/model.h (whose steps have no kernel then). It holds
+// code for the card and the launches of each step. Module artifact writes it as data (gpu_table.cpp there), so every field here has
 // its twin in that file.
 #pragma once
 

@@ -29,6 +29,11 @@ std::optional<int64_t> algorithm_of(const schedule::Trace& trace) {
 
 int64_t last_algorithm() { return std::ssize(schedule::algorithms()); }
 
+// Only templates for GPUs write sums as products of matrices, and they do so for the definition.
+bool is_asked(int64_t algorithm, const target::Target& t) {
+  return !t.is_cpu() || algorithm != 1 + static_cast<int64_t>(schedule::Algorithm::kGemm);
+}
+
 }  // namespace
 
 TaskSkeleton::TaskSkeleton(const task::Task& t, const Parts& parts)
@@ -37,7 +42,7 @@ TaskSkeleton::TaskSkeleton(const task::Task& t, const Parts& parts)
   // Sketch rules tile for the registers of a CPU.
   const bool sketches = parts.sketches && t.target->is_cpu();
   for (int64_t a = 0; sketches && a <= (parts.algorithms ? last_algorithm() : 0); ++a) {
-    if (a == 1 + static_cast<int64_t>(schedule::Algorithm::kGemm)) continue;
+    if (!is_asked(a, *t.target)) continue;
     for (Sketch& s : make_sketches(t, parts.user, a)) {
       of(a).sketches.push_back(
           std::make_unique<SketchSkeleton>(std::move(s), t, parts.operands_in_loop_order));
@@ -49,7 +54,9 @@ TaskSkeleton::TaskSkeleton(const task::Task& t, const Parts& parts)
 
 void TaskSkeleton::add_templates(const task::Task& t, bool algorithms) {
   add_template(t, std::nullopt);
-  for (int64_t a = 0; algorithms && a <= last_algorithm(); ++a) add_template(t, a);
+  for (int64_t a = 0; algorithms && a <= last_algorithm(); ++a) {
+    if (is_asked(a, *t.target)) add_template(t, a);
+  }
 }
 
 // What is asked for may be what the rule chooses, or nothing that fits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What fits every dag: each stage that is stored is a kernel with one element per thread, and a sum
+// This template fits every dag: each stage that is stored is a kernel with one element per thread, and a sum
 // that is read in its own place is computed by the thread that reads it.
 #include <algorithm>
 

@@ -86,6 +86,12 @@ void store_edges(Builder& b, const Request& request) {
   for (const te::Tensor& t : b.dag().outputs) store(t);
 }
 
+bool store_edges_of_plain(Builder& b, const Request& request, const te::ComputeOp& result) {
+  if (!stores_plainly(request, result.output)) return false;
+  store_edges(b, request);
+  return true;
+}
+
 bool stores_plainly(const Request& request, const te::Tensor& t) {
   const auto it = request.fixed.find(t.name());
   return it == request.fixed.end() || layout::same_storage(it->second, layout::Layout(t.shape()));

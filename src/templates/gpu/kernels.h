@@ -33,6 +33,9 @@ void fetch_together(space::Builder& b, space::StageRef stage, int64_t slow, int6
 // The layouts that are asked for inputs and outputs.
 void store_edges(space::Builder& b, const Request& request);
 
+// The same if the result may lie in its plain order; false, and nothing is stored, if it may not.
+bool store_edges_of_plain(space::Builder& b, const Request& request, const te::ComputeOp& result);
+
 // The tensor is free, or asked for in its plain order, whatever that is called.
 bool stores_plainly(const Request& request, const te::Tensor& t);
 

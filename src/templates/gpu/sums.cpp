@@ -210,8 +210,7 @@ class Writer {
 
 std::optional<Written> write_gpu_sums(Builder& b, const Request& request) {
   const auto s = find_sums(b.dag());
-  if (!s || !gpu::stores_plainly(request, s->chain.final->output)) return std::nullopt;
-  gpu::store_edges(b, request);
+  if (!s || !gpu::store_edges_of_plain(b, request, *s->chain.final)) return std::nullopt;
   Writer(*s, b).run();
   return Written{};
 }

@@ -184,8 +184,7 @@ class Writer {
 
 std::optional<Written> write_gpu_windows(Builder& b, const Request& request) {
   const auto w = find_windows(b.state());
-  if (!w || !gpu::stores_plainly(request, w->chain.final->output)) return std::nullopt;
-  gpu::store_edges(b, request);
+  if (!w || !gpu::store_edges_of_plain(b, request, *w->chain.final)) return std::nullopt;
   Writer(*w, b).run();
   return Written{};
 }

@@ -34,7 +34,7 @@ struct Mask {
   llvm::Value* v;
 };
 
-// Where code goes and of which type: one Emitter per element type in use.
+// An Emitter knows where code goes and of which type it is; there is one per element type in use.
 class Emitter {
  public:
   Emitter(llvm::IRBuilderBase& b, llvm::Type* type, const MathOptions& opt);
@@ -54,7 +54,7 @@ class Emitter {
   // The same lanes in double.
   Emitter widened() const;
 
-  // Of the IEEE format: stored mantissa bits, exponent bias, smallest normal number.
+  // These describe the IEEE format: stored mantissa bits, exponent bias, smallest normal number.
   unsigned mantissa_bits() const { return is_f64_ ? 52 : 23; }
   int bias() const { return is_f64_ ? 1023 : 127; }
   double min_normal() const { return is_f64_ ? 0x1p-1022 : 0x1p-126; }
