@@ -189,6 +189,33 @@ TEST(GpuSums, TakeShapesOfNetworks) {
   }
 }
 
+// A product whose first operand lies along the sum, and which groups of threads and blocks share.
+TEST(GpuContraction, IsRightWhereGroupsShareSums) {
+  const te::ComputeDag dag = te::parse(
+      "input A: f32[20, 96]\nconst W: f32[96, 64]\nconst B: f32[64]\n"
+      "Y[i: 20, j: 64] = sum(k: 96) A[i, k] * W[k, j]\n"
+      "O[i: 20, j: 64] = max(Y[i, j] + B[j], 0.0)\noutput O\n");
+  const schedule::State initial = state_of(dag, "cuda simt");
+  Rng rng(1);
+  const auto inputs = fuzz::random_inputs(dag, rng);
+  const auto expected = te::evaluate(dag, inputs);
+  for (const int64_t fast : {4, 8}) {
+    for (const int64_t split : {1, 3}) {
+      for (const int64_t groups : {1, 2, 4}) {
+        const Numbers given{{"slow", 4},         {"fast", fast},   {"slow_threads", 4},
+                            {"fast_threads", 4}, {"split", split}, {"depth", 16},
+                            {"groups", groups},  {"pipeline", 1}};
+        const auto p = write_with("gpu_contraction", initial, {}, given);
+        ASSERT_TRUE(p);
+        for (const auto& [name, value] : given) EXPECT_EQ(p->numbers.at(name), value) << name;
+        const auto outcome = fuzz::check_program(p->state, inputs, expected);
+        EXPECT_FALSE(outcome.refused);
+        EXPECT_EQ(outcome.problem, "") << schedule::to_text(p->trace, initial);
+      }
+    }
+  }
+}
+
 // Answers that no rule gave: what is accepted is right.
 TEST_P(GpuTemplateTest, IsRightWithBlindAnswers) {
   const te::ComputeDag dag = GetParam().make();

@@ -6,10 +6,12 @@
 #include "templates/gpu/contraction.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "schedule/primitives/variant.h"
 #include "templates/gpu/kernels.h"
+#include "templates/gpu/operands.h"
 #include "templates/template.h"
 #include "templates/write.h"
 
@@ -45,27 +47,6 @@ std::vector<int64_t> divisors_up_to(int64_t n, int64_t most) {
   return out;
 }
 
-// Elements between two steps of an axis; 0: no dimension goes by it alone. A tap of which there is
-// only one moves nothing.
-int64_t stride_of(const GemmSide& side, const te::Axis& axis, const Gemm& g) {
-  ir::VarMap single;
-  for (const te::Axis& a : g.sums) {
-    if (a.extent == 1) single[a.var.node()] = ir::Expr(0);
-  }
-  int64_t stride = 0;
-  for (size_t d = 0; d < side.read->indices.size(); ++d) {
-    if (!ir::uses_var(side.read->indices[d], axis.var.node())) continue;
-    if (stride != 0 || !ir::substitute(side.read->indices[d], single).same_as(axis.var)) return 0;
-    stride = side.read->buffer->strides[d];
-  }
-  return stride;
-}
-
-bool is_along_sum(const GemmSide& side, const Gemm& g) {
-  return !side.constant && stride_of(side, g.sums.back(), g) == 1 &&
-         g.sums.back().extent % kLanes == 0;
-}
-
 class GpuContraction {
  public:
   GpuContraction(const Chain& chain, const Gemm& g, Builder& b)
@@ -73,6 +54,7 @@ class GpuContraction {
         g_(g),
         b_(b),
         op_(*chain.anchor),
+        operands_(b, op_, g, tile_),
         anchor_(b.stage(op_.name())),
         final_(b.stage(chain.final->name())) {}
 
@@ -81,14 +63,17 @@ class GpuContraction {
     ask_tile();
     b_.variant(anchor_, schedule::Algorithm::kGemm);
     product_ = made(b_, op_.name() + ".g");
-    lay_out(g_.slow, "x");
-    lay_out(g_.fast, "y");
+    operands_.lay_out();
     for (const te::ComputeOp* op : chain_.inlined) b_.compute_inline(b_.stage(op->name()));
     split_ > 1 ? write_split() : write_whole(like_output);
     return split_ > 1 ? std::optional(product_) : std::nullopt;
   }
 
  private:
+  struct Place {
+    Loop block, threads;
+  };
+
   Value ask(int number, const char* name, std::vector<int64_t> values, int64_t rule,
             int64_t Tile::*size) {
     const Domain domain = Domain::of(std::move(values));
@@ -111,77 +96,46 @@ class GpuContraction {
     fast_threads_ = ask(4, "fast_threads", sizes_for({1, 2, 4, 8, 16, 32, 64}, fast, fast_),
                         rule.fast_threads, &Tile::fast_threads);
     split_ = ask(5, "split", divisors_up_to(g_.length, 64), rule.split, &Tile::split);
-    depth_ = ask(6, "depth", divisors_up_to(g_.length / split_, 64), depth_by_rule(), &Tile::depth);
+    depth_ =
+        ask(6, "depth", divisors_up_to(g_.length / split_, 64), depth_by_rule(rule), &Tile::depth);
+    groups_ = ask(7, "groups", groups(), rule.groups, &Tile::groups);
+    tile_ = {.slow_threads = slow_threads_,
+             .fast_threads = fast_threads_,
+             .slow = slow_,
+             .fast = fast_,
+             .depth = depth_,
+             .split = split_,
+             .groups = groups_};
+  }
+
+  // Each group has vectors of the sum, and an equal share of a thread's tile to add up.
+  std::vector<int64_t> groups() const {
+    constexpr int64_t kMost = 8, kThreads = 1024;
+    const int64_t threads = slow_threads_ * fast_threads_;
+    std::vector<int64_t> out{1};
+    for (int64_t n = 2; n <= kMost; n *= 2) {
+      if (depth_ % (n * kLanes) == 0 && slow_ % n == 0 && n * threads <= kThreads) out.push_back(n);
+    }
+    return out;
   }
 
   // Pieces of the sum that have one tap of a window are fetched with the least arithmetic.
-  int64_t depth_by_rule() const {
-    constexpr int64_t kMost = 32, kLeast = 8;
-    const int64_t rest = g_.length / split_;
-    const int64_t one_tap = gpu::depth_for(std::gcd(rest, g_.sums.back().extent), kMost);
-    return one_tap >= kLeast ? one_tap : gpu::depth_for(rest, kMost);
-  }
-
-  void lay_out(const GemmSide& side, const char* name) {
-    if (b_.refused()) return;
-    if (side.constant) return lay_out_constant(side);
-    if (!in_quads(side)) return;
-    // i p  =>  i/4 p 4: four numbers that lie side by side in memory are fetched at once.
-    const StageRef stage = made(b_, op_.name() + "." + name);
-    const auto rank = static_cast<int64_t>(b_.now(stage).axes.size());
-    b_.layout_split(stage, rank - 2, {g_.length / kLanes, kLanes});
-    std::vector<int64_t> order;
-    for (int64_t d = 0; d + 1 < rank; ++d) order.push_back(d);
-    order.insert(order.end(), {rank, rank - 1});
-    b_.layout_reorder(stage, order);
-  }
-
-  // The operand is read along the sum without gaps, and so are the pieces of it.
-  bool in_quads(const GemmSide& side) const {
-    return is_along_sum(side, g_) && depth_ % kLanes == 0;
-  }
-  // Neighbours along the side are neighbours in memory.
-  bool in_rows(const GemmSide& side) const {
-    if (side.constant) return true;
-    int64_t step = 1;
-    for (size_t d = side.first + side.count; d-- > side.first;) {
-      if (stride_of(side, op_.axes[d], g_) != step) return false;
-      step *= op_.axes[d].extent;
-    }
-    return true;
-  }
-
-  // A constant is stored as it is fetched: along the sums outside, along its side inside.
-  void lay_out_constant(const GemmSide& side) {
-    std::vector<int64_t> order, along, own;
-    for (size_t d = 0; d < side.read->indices.size(); ++d) {
-      const auto axis = plain_axis(side.read->indices[d], op_);
-      if (axis && *axis >= op_.axes.size()) continue;
-      (axis && side.holds(*axis) ? own : order).push_back(static_cast<int64_t>(d));
-    }
-    for (const te::Axis& a : g_.sums) {
-      for (size_t d = 0; d < side.read->indices.size(); ++d) {
-        if (side.read->indices[d].same_as(a.var)) along.push_back(static_cast<int64_t>(d));
-      }
-    }
-    const auto outside = static_cast<int64_t>(order.size());
-    order.insert(order.end(), along.begin(), along.end());
-    order.insert(order.end(), own.begin(), own.end());
-    const StageRef stage = b_.stage(side.read->buffer.name());
-    if (!std::is_sorted(order.begin(), order.end())) b_.layout_reorder(stage, order);
-    const auto sums = static_cast<int64_t>(along.size()), mine = static_cast<int64_t>(own.size());
-    if (mine > 1) b_.layout_fuse(stage, outside + sums, mine);
-    if (sums > 1) b_.layout_fuse(stage, outside, sums);
+  int64_t depth_by_rule(const Tile& rule) const {
+    constexpr int64_t kLeast = 8;
+    const int64_t rest = g_.length / split_, most = gpu::most_depth(rule.groups);
+    const int64_t one_tap = gpu::depth_for(std::gcd(rest, g_.sums.back().extent), most);
+    return one_tap >= kLeast ? one_tap : gpu::depth_for(rest, most);
   }
 
   // One kernel: the product is computed where its result is finished.
   void write_whole(const std::vector<std::string>& like_output) {
     for (const std::string& name : like_output) fuse_sides(b_.stage(name));
+    const StageRef sum = groups_ > 1 ? share_out(product_) : product_;
     std::vector<Loop> outer;
     for (const size_t d : g_.outer) outer.push_back(b_.axis(final_, place(d)));
-    const Loop threads = tile_result(outer, b_.axis(final_, place(g_.slow.first)),
-                                     b_.axis(final_, place(g_.fast.first)));
-    sum_up(product_, threads);
+    const Place at = tile_result(outer, b_.axis(final_, place(g_.slow.first)),
+                                 b_.axis(final_, place(g_.fast.first)), groups_);
+    groups_ > 1 ? add_up(product_, sum, at) : sum_up(sum, at.threads);
   }
 
   // Sums of blocks in one kernel; what they add up to belongs to another.
@@ -189,12 +143,49 @@ class GpuContraction {
     const size_t rank = g_.outer.size() + 2;
     const auto [blocks, rest] = b_.split<2>(b_.axis(product_, rank), {g_.length / split_});
     const StageRef parts = b_.rfactor(blocks, 0);
-    const StageRef sum = b_.cache_write(parts, ir::Scope::kRegister);
+    const StageRef all = b_.cache_write(parts, ir::Scope::kRegister);
     if (b_.refused()) return;
+    const StageRef sum = groups_ > 1 ? share_out(all) : all;
     std::vector<Loop> outer;
     for (size_t d = 0; d <= g_.outer.size(); ++d) outer.push_back(b_.axis(parts, d));
-    const Loop threads = tile_result(outer, b_.axis(parts, rank - 1), b_.axis(parts, rank));
-    sum_up(sum, threads);
+    const Place at = tile_result(outer, b_.axis(parts, rank - 1), b_.axis(parts, rank), groups_);
+    groups_ > 1 ? add_up(all, sum, at) : sum_up(sum, at.threads);
+  }
+
+  // Groups of threads take turns along the sum. Returns the stage that has what each group found.
+  StageRef share_out(StageRef all) {
+    const size_t rank = b_.now(all).axes.size();
+    const auto [steps, groups, depth] =
+        b_.split<3>(b_.axis(all, rank), {groups_, depth_ / groups_});
+    return b_.rfactor(groups, 0);
+  }
+
+  // Each group leaves its tile in shared memory, and all threads add them up.
+  void add_up(StageRef all, StageRef found, const Place& at) {
+    if (b_.refused()) return;
+    b_.compute_at(all, at.threads);
+    for (const Loop& l : b_.leaves(all)) b_.unroll(l);
+    const StageRef sum = b_.cache_write(found, ir::Scope::kRegister);
+    b_.compute_shared(found, at.block);
+    if (b_.refused()) return;
+    const size_t rank = b_.now(found).axes.size();
+    const auto [y, slow] = b_.split<2>(b_.axis(found, rank - 2), {slow_});
+    const bool vectors = fast_ % kLanes == 0;
+    std::vector<Value> cut{fast_};
+    if (vectors && fast_ > kLanes) cut = {fast_ / kLanes, kLanes};
+    const std::vector<Loop> f = b_.split(b_.axis(found, rank - 1), cut);
+    std::vector<Loop> order;
+    for (size_t d = 0; d + 2 < rank; ++d) order.push_back(b_.axis(found, d));
+    b_.bind(order[0], ir::ThreadTag::kThreadZ);
+    order.insert(order.end(), {y, f[0], slow});
+    order.insert(order.end(), f.begin() + 1, f.end());
+    b_.reorder(order);
+    b_.bind(y, ir::ThreadTag::kThreadY);
+    b_.bind(f[0], ir::ThreadTag::kThreadX);
+    b_.unroll(slow);
+    if (f.size() > 2) b_.unroll(f[1]);
+    vectors ? b_.vectorize(f.back()) : b_.unroll(f.back());
+    sum_up(sum, f[0]);
   }
 
   // Neighbouring axes of a side are one dimension of the storage; the later side first, so that
@@ -214,28 +205,33 @@ class GpuContraction {
     return at;
   }
 
-  // The tile of a block: threads, and elements of each. Returns the loop of the threads.
-  Loop tile_result(std::vector<Loop> order, Loop slow, Loop fast) {
+  // The tile of a block: threads, and elements of each.
+  Place tile_result(std::vector<Loop> order, Loop slow, Loop fast, int64_t groups) {
     const bool vectors = fast_ % kLanes == 0 && g_.fast.extent % kLanes == 0;
     const size_t outer = order.size();
-    const auto [s0, s1, s2] = b_.split<3>(slow, {slow_threads_, slow_});
+    std::vector<Value> rows{slow_threads_, slow_};
+    if (groups > 1) rows = {groups, slow_threads_, slow_ / groups};
+    const std::vector<Loop> s = b_.split(slow, rows);
     std::vector<Value> cut{fast_threads_, fast_};
     if (vectors && fast_ > kLanes) cut = {fast_threads_, fast_ / kLanes, kLanes};
     const std::vector<Loop> f = b_.split(fast, cut);
     if (b_.refused()) return {};
-    order.insert(order.end(), {s0, f[0], s1, f[1], s2});
+    order.insert(order.end(), {s[0], f[0]});
+    order.insert(order.end(), s.begin() + 1, s.end() - 1);
+    order.insert(order.end(), {f[1], s.back()});
     order.insert(order.end(), f.begin() + 2, f.end());
     b_.reorder(order);
     order.resize(outer);
     if (outer > 0) b_.bind(b_.fuse(order), ir::ThreadTag::kBlockZ);
-    b_.bind(s0, ir::ThreadTag::kBlockY);
+    b_.bind(s[0], ir::ThreadTag::kBlockY);
     b_.bind(f[0], ir::ThreadTag::kBlockX);
-    b_.bind(s1, ir::ThreadTag::kThreadY);
+    if (groups > 1) b_.bind(s[1], ir::ThreadTag::kThreadZ);
+    b_.bind(s[s.size() - 2], ir::ThreadTag::kThreadY);
     b_.bind(f[1], ir::ThreadTag::kThreadX);
-    b_.unroll(s2);
+    b_.unroll(s.back());
     for (size_t i = 2; i + 1 < f.size(); ++i) b_.unroll(f[i]);
     vectors ? b_.vectorize(f.back()) : b_.unroll(f.back());
-    return f[1];
+    return {f[0], f[1]};
   }
 
   // The tile of a thread, and what all threads fetch for it.
@@ -244,8 +240,8 @@ class GpuContraction {
     if (b_.refused()) return;
     b_.add(schedule::SetScope{sum, ir::Scope::kRegister});
     const size_t rank = b_.now(sum).axes.size();
-    const StageRef slow = operand(g_.slow, "x", sum), fast = operand(g_.fast, "y", sum);
-    const auto [steps, depth] = b_.split<2>(b_.axis(sum, rank), {depth_});
+    const StageRef slow = operands_.slow(sum), fast = operands_.fast(sum);
+    const auto [steps, depth] = cut_sum(sum);
     std::vector<Loop> order;
     for (size_t d = 0; d + 2 < rank; ++d) order.push_back(b_.axis(sum, d));
     order.insert(order.end(), {steps, depth, b_.axis(sum, rank - 2), b_.axis(sum, rank - 1)});
@@ -263,31 +259,26 @@ class GpuContraction {
         b_.ask({HoleKind::kSwitch, final_.id, 0}, "pipeline", Domain::range(0, 1),
                b_.extent(steps) > 1 ? 1 : 0, nullptr, shown);
     if (pipeline == 1) b_.add(schedule::Pipeline{steps.stage, steps.id});
-    fetch(fast, g_.fast, fast_threads_ * fast_, steps);
-    fetch(slow, g_.slow, slow_threads_ * slow_, steps);
+    operands_.fetch_fast(fast, steps);
+    operands_.fetch_slow(slow, steps);
   }
 
-  StageRef operand(const GemmSide& side, const char* name, StageRef sum) {
-    if (!side.constant) return made(b_, op_.name() + "." + name);
-    return b_.cache_read(b_.stage(side.read->buffer.name()), {sum}, ir::Scope::kShared);
-  }
-
-  void fetch(StageRef stage, const GemmSide& side, int64_t width, Loop steps) {
-    b_.compute_shared(stage, steps);
-    const bool rows = in_rows(side) && width % kLanes == 0 && side.extent % kLanes == 0;
-    const bool vectors = in_quads(side) || rows;
-    // A result that is smaller than a tile has fewer threads.
-    const int64_t y = std::min<int64_t>(slow_threads_, arith::ceil_div(g_.slow.extent, slow_));
-    const int64_t x = std::min<int64_t>(fast_threads_, arith::ceil_div(g_.fast.extent, fast_));
-    gpu::fetch_together(b_, stage, y, x, vectors ? kLanes : 1);
+  // The steps between which threads wait for each other, and what a thread adds up in one.
+  std::array<Loop, 2> cut_sum(StageRef sum) {
+    const size_t rank = b_.now(sum).axes.size();
+    if (groups_ > 1) return {b_.axis(sum, rank), b_.axis(sum, rank + 1)};
+    return b_.split<2>(b_.axis(sum, rank), {depth_});
   }
 
   const Chain& chain_;
   const Gemm& g_;
   Builder& b_;
   const te::ComputeOp& op_;
+  Tile tile_;  // as it was asked for
+  gpu::Operands operands_;
   StageRef anchor_, final_, product_;
-  Value slow_threads_ = 1, fast_threads_ = 1, slow_ = 1, fast_ = 1, split_ = 1, depth_ = 1;
+  Value slow_threads_ = 1, fast_threads_ = 1, slow_ = 1, fast_ = 1, split_ = 1, depth_ = 1,
+        groups_ = 1;
 };
 
 }  // namespace
@@ -297,7 +288,7 @@ gpu::ProductSize gpu::product_size(const Gemm& g) {
           .slow = g.slow.extent,
           .fast = g.fast.extent,
           .length = g.length,
-          .quads = is_along_sum(g.slow, g)};
+          .constant_fast = g.fast.constant};
 }
 
 std::optional<StageRef> gpu::write_product(Builder& b, const Chain& chain, const Gemm& g,

@@ -60,19 +60,19 @@ Loop bind_loops(Builder& b, StageRef stage, const std::vector<Loop>& loops) {
 
 void write_out_sums(Builder& b, StageRef stage) { b.limit_unrolling(stage, kMostTerms); }
 
-void fetch_together(Builder& b, StageRef stage, int64_t slow, int64_t fast, int64_t lanes) {
+void fetch_together(Builder& b, StageRef stage, const Threads& threads, int64_t lanes) {
   if (b.refused()) return;
-  const Loop all = b.fuse(spatial_loops(b, stage));
-  std::vector<Value> factors;
-  if (slow > 0) factors.emplace_back(slow);
-  factors.emplace_back(fast);
+  const Loop all = b.fuse(b.leaves(stage));
+  std::vector<Value> factors{threads.y, threads.x};
+  if (threads.z > 1) factors.insert(factors.begin(), threads.z);
   if (lanes > 1) factors.emplace_back(lanes);
   const std::vector<Loop> parts = b.split(all, factors);
   if (b.refused()) return;
   // All of a thread's copies are under way at once.
   b.limit_unrolling(stage, kMostCopies);
   size_t at = 1;
-  if (slow > 0) b.bind(parts[at++], ir::ThreadTag::kThreadY);
+  if (threads.z > 1) b.bind(parts[at++], ir::ThreadTag::kThreadZ);
+  b.bind(parts[at++], ir::ThreadTag::kThreadY);
   b.bind(parts[at++], ir::ThreadTag::kThreadX);
   if (lanes > 1) b.vectorize(parts[at]);
 }

@@ -26,8 +26,11 @@ void write_out_sums(space::Builder& b, space::StageRef stage);
 int64_t threads_for(int64_t elements, const target::Gpu& gpu);
 
 // A stage that all threads of a block fill together: its loops as one, cut by the block's threads.
-// `fast` is the number of threads along x, `slow` along y (0: none); `lanes` elements go at once.
-void fetch_together(space::Builder& b, space::StageRef stage, int64_t slow, int64_t fast,
+// `lanes` elements go at once.
+struct Threads {
+  int64_t x = 1, y = 1, z = 1;
+};
+void fetch_together(space::Builder& b, space::StageRef stage, const Threads& threads,
                     int64_t lanes);
 
 // The layouts that are asked for inputs and outputs.

@@ -15,14 +15,15 @@ struct Tile {
   int64_t slow = 4, fast = 4;                   // elements of a thread
   int64_t depth = 16;                           // of the sums between two barriers
   int64_t split = 1;                            // blocks that share one sum
-  int64_t threads() const { return slow_threads * fast_threads; }
+  int64_t groups = 1;                           // of threads of a block that share one sum
+  int64_t threads() const { return slow_threads * fast_threads * groups; }
   int64_t block_slow() const { return slow_threads * slow; }
   int64_t block_fast() const { return fast_threads * fast; }
 };
 
 struct ProductSize {
   int64_t outer = 1, slow = 1, fast = 1, length = 1;
-  bool quads = false;  // the slow side is stored with four steps of the sum side by side
+  bool constant_fast = false;  // the fast side is stored as it is fetched
 };
 
 // In clocks of a multiprocessor.
@@ -39,6 +40,8 @@ std::optional<Tile> shown_tile(const schedule::Trace& trace);
 // Blocks that share a sum of that length, which rfactor tells apart.
 int64_t shown_split(const schedule::Trace& trace, int64_t length);
 
+// Of the sums between two barriers, where so many groups share them.
+int64_t most_depth(int64_t groups);
 // The largest divisor of the length that is at most `most`; 1 if there is none above it.
 int64_t depth_for(int64_t length, int64_t most);
 
