@@ -46,6 +46,8 @@ struct Done {
 
 class Measurer {
  public:
+  static constexpr int64_t kRound = 32;  // where one runner and a builder or two are at work
+
   virtual ~Measurer() = default;
   virtual std::string target(const target::Target& t) const = 0;  // as measurements name it
   virtual std::string protocol() const = 0;                       // as text
@@ -61,6 +63,8 @@ class Measurer {
 
   // Whether the caller may think while jobs are in flight: there are cores on which no time is taken.
   virtual bool overlaps() const { return false; }
+  // As many programs as are measured while a caller thinks of the next, or a few times more.
+  virtual int64_t round() const { return kRound; }
   // The CPUs that are left for that (KeepTo in cores.h); empty: any.
   virtual std::vector<int> spare_cpus() const { return {}; }
 

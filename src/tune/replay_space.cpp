@@ -218,7 +218,8 @@ std::vector<double> replay(const std::shared_ptr<const ReplaySpace>& recorded,
   t.strategy = o.strategy;
   t.cost_model = o.cost_model;
   t.trials = o.trials;
-  t.round = o.round > 0 ? o.round : std::clamp<int64_t>(o.trials / 10, 1, t.round);
+  t.round =
+      o.round > 0 ? o.round : std::clamp<int64_t>(o.trials / 10, 1, measure::Measurer::kRound);
   t.threads = o.threads;
   t.clock = [] { return 0.0; };  // how long things take decides nothing here
   t.search.population = std::clamp(recorded->programs().size(), kLeastPopulation, kMostPopulation);

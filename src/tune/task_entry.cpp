@@ -23,7 +23,6 @@ bool clearly_faster(const Measurement& a, const Measurement& b) {
 
 TaskEntry::TaskEntry(TaskToTune task, const TunerOptions& o, const cost::CostModel& model)
     : given(std::move(task)),
-      population(o.search.population, o.search.threads),
       start(schedule::to_json(given.start)),
       space(o.make_space ? o.make_space(given.task) : search::make_space(o.space, given.task)) {
   if (space == nullptr) return;

@@ -12,7 +12,6 @@
 #include "search/strategy/strategy.h"
 #include "space/space.h"
 #include "task/record.h"
-#include "tune/population.h"
 #include "tune/transplants.h"
 #include "tune/tuner.h"
 
@@ -23,7 +22,6 @@ struct TaskEntry {
   TaskEntry(TaskToTune task, const TunerOptions& options, const cost::CostModel& model);
 
   TaskToTune given;
-  Population population;
   std::string start;           // its trace as JSON
   bool default_begun = false;  // to be measured
   bool judged = false;         // finals were measured

@@ -13,6 +13,7 @@
 #include "tune/in_flight.h"
 #include "tune/lessons.h"
 #include "tune/measured.h"
+#include "tune/population.h"
 #include "tune/recorder.h"
 #include "tune/task_entry.h"
 
@@ -71,6 +72,7 @@ struct TaskTuner::Impl {
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
   InFlight in_flight;
+  Population population;
 
   Impl(std::vector<TaskToTune> tasks, std::vector<ModelSpec> specs, const TunerOptions& o,
        measure::Measurer& m, db::Database* db, const std::string& run, Tell t)
@@ -85,9 +87,11 @@ struct TaskTuner::Impl {
         recorder(db, run, watch, tell),
         checks(o.verify, m, watch, tell),
         lessons(o.accuracy, *model, run, tell),
-        in_flight(m) {
+        in_flight(m),
+        population(o.search.population, threads_beside(m, o)) {
     const measure::KeepTo here(measurer.spare_cpus());
     options.search.threads = threads_beside(measurer, options);
+    if (options.round == 0) options.round = measurer.round();
     for (TaskToTune& task : tasks) add(std::move(task), db != nullptr);
     watch.time("train", [&] { model->train(); });
     // To draw again what was drawn before would be a waste.
@@ -155,7 +159,7 @@ struct TaskTuner::Impl {
     if (const auto t = e.transplants.told(e.key(), b.proposed, got, e.result)) tell(*t);
     std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
     watch.time("train", [&] { model->train(); });
-    e.population.adapt(watch.since(b.before, "search"), watch.since(b.before, "measure"));
+    population.adapt(watch.since(b.before, "search"), watch.since(b.before, "measure"));
     report(b.entry);
     tell_round(e, got, trained ? &quality : nullptr, b.before);
   }
@@ -240,7 +244,7 @@ struct TaskTuner::Impl {
     TaskEntry& e = entries[i];
     Batch batch{.entry = i, .before = watch.seconds()};
     Rng own = rng.fork();
-    e.strategy->set_population(e.population.of_batch(batch_size(), options.round));
+    e.strategy->set_population(population.of_batch(batch_size(), options.round));
     batch.proposed = watch.time("search", [&] {
       if (options.known != nullptr) {
         e.transplants.begin(*options.known, *e.space, *e.strategy,

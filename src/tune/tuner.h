@@ -54,7 +54,7 @@ struct TunerOptions {
   // Programs that round worse (plan::Errors::judge) are left alone, and told of.
   templates::Accuracy accuracy = templates::Accuracy::kFast;
   int64_t trials = 0;  // of all tasks together, with those of the records of this run; 0: no limit
-  int64_t round = 32;  // programs measured in one round, at most
+  int64_t round = 0;   // programs measured in one round, at most; 0: Measurer::round
   int threads = 0;     // for thinking; 0: one per core
   search::StrategyOptions search;
   SchedulerOptions scheduler;

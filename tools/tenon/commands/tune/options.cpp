@@ -102,9 +102,11 @@ void add_objective_options(CLI::App& command, TuneOptions& o) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str()
       ->type_name("N");
-  command.add_option("--round", o.round, "Programs measured in one round, at most")
+  command
+      .add_option(
+          "--round", o.round,
+          "Programs measured in one round, at most (default: 32, more where many builders work)")
       ->check(CLI::Range(1, 100000))
-      ->capture_default_str()
       ->type_name("N");
   command.add_option("--seed", o.seed, "Of everything that is drawn at random")
       ->capture_default_str()

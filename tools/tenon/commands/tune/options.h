@@ -39,7 +39,7 @@ struct TuneOptions {
   std::string objective = "sum";
   std::vector<std::string> latency_targets, references;  // "MODEL=10ms"
   int early_stop = 3;                                    // rounds, with --objective early-stop
-  int64_t round = 32;
+  int64_t round = 0;                                     // as many as keep the machine busy
   int search_threads = 0;
   std::string compile_limit = "15s", run_limit = "10s";
   int64_t compile_memory_mib = 2048;
