@@ -79,7 +79,7 @@ constexpr Template kGpuTemplates[] = {
      write_gpu_windows},
     {"gpu_sums", "a matrix times a vector and other long sums, a few threads for each",
      write_gpu_sums},
-    {"gpu_rows", "reductions of rows and what is computed from them, a block for each row",
+    {"gpu_rows", "reductions of rows and what is computed from them, some threads for each row",
      write_gpu_rows},
     {"gpu_elements", "everything else, an element for each thread", write_gpu_elements},
     {"gpu_none", "the definition as it stands, by one thread", write_gpu_none},
