@@ -379,10 +379,18 @@ class Fuser {
   }
 
   // With few rows the second operands are read about once, and packing them would be the larger part.
-  static bool pays(const te::Attention& a) {
-    return a.scores->axes[a.row_axis()].extent >= kLeastRows &&
+  bool pays(const te::Attention& a) const {
+    return fits(a) && a.scores->axes[a.row_axis()].extent >= kLeastRows &&
            a.scores->axes.back().extent >= kLeastRows && a.result->axes.back().extent > 1 &&
            a.place[a.row_axis()] != te::Attention::kNone && a.place.back() != te::Attention::kNone;
+  }
+
+  // A row of scores, and a few of both operands, in the memory that the target has for them.
+  bool fits(const te::Attention& a) const {
+    if (limits_.fused_attention == 1) return true;
+    const int64_t width = std::max(a.result->axes.back().extent, a.scores->reduce_axes[0].extent);
+    return a.scores->output.dtype().bytes() * std::max(a.scores->axes.back().extent, 4 * width) <=
+           limits_.fused_attention;
   }
 
   std::vector<Group> finish() const {

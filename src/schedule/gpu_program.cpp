@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arith/linear.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
@@ -75,9 +76,14 @@ class KernelChecker {
     return b_.stages[static_cast<size_t>(id)].extents[static_cast<size_t>(l)];
   }
   int64_t bytes(const Stage& st) const {
-    int64_t n = st.buffer.dtype().bytes();
-    for (const AxisBounds& a : b_.stages[static_cast<size_t>(st.id)].axes) n *= a.extent;
-    return n;
+    int64_t n = st.buffer.dtype().bytes(), inner = 1;
+    const std::vector<AxisBounds>& axes = b_.stages[static_cast<size_t>(st.id)].axes;
+    for (size_t d = axes.size(); d-- > 0;) {
+      if (static_cast<int64_t>(d) == st.align_dim)
+        inner += arith::floor_mod(st.align_offset - inner, st.align_factor);
+      inner *= axes[d].extent;
+    }
+    return n * inner;
   }
 
   Illegal too_many(IllegalCode code, int64_t value, int64_t limit) const {

@@ -2,6 +2,7 @@
 #include "templates/gpu/row_nests.h"
 
 #include "schedule/primitives/set_scope.h"
+#include "templates/anchor.h"
 #include "templates/gpu/kernels.h"
 
 namespace tenon::templates::gpu {
@@ -24,8 +25,10 @@ void RowNests::add_sum(StageRef stage) {
   Nest n{.stage = stage, .parts = {part_of(stage, lanes_, threads_)}, .chains = {}};
   if (threads_ > kMostParts) n.parts.push_back(part_of(stage, 1, kAtLast));
   if (b_.refused()) return;
-  const Loop found = b_.axis(stage, b_.now(stage).axes.size());
-  if (b_.extent(found) >= 2 * kChains) n.chains = part_of(stage, 1, kChains);
+  // Chains are of one length, so that nobody looks for parts beyond those of the threads.
+  const int64_t found = b_.extent(b_.axis(stage, b_.now(stage).axes.size()));
+  const int64_t chains = divisor(found, kChains);
+  if (chains > 1 && found > chains) n.chains = part_of(stage, 1, chains);
   nests_.push_back(std::move(n));
 }
 
@@ -90,7 +93,11 @@ void RowNests::bind_rows(StageRef stage, size_t axes) {
   std::vector<Loop> rows;
   for (size_t d = 0; d < axes; ++d) rows.push_back(b_.axis(stage, d));
   Loop row = b_.fuse(rows);
-  if (b_.extent(row) > rows_) row = b_.split<2>(row, {rows_})[1];
+  if (b_.extent(row) > rows_) {
+    const auto [steps, one] = b_.split<2>(row, {rows_});
+    b_.unroll(steps);
+    row = one;
+  }
   b_.bind(row, ir::ThreadTag::kThreadY);
 }
 
