@@ -37,6 +37,14 @@ double written_out(const te::ComputeDag& dag) {
   return largest;
 }
 
+// A row of scores, and a few of both operands, in the memory that the target has for them.
+bool attention_fits(const te::Attention& a, const target::Limits& limits) {
+  if (limits.fused_attention == 1) return true;
+  const int64_t width = std::max(a.result->axes.back().extent, a.scores->reduce_axes[0].extent);
+  return a.scores->output.dtype().bytes() * std::max(a.scores->axes.back().extent, 4 * width) <=
+         limits.fused_attention;
+}
+
 }  // namespace
 
 bool is_small(const te::ComputeDag& dag) {
@@ -76,8 +84,8 @@ bool is_row_operand(const te::ComputeDag& dag, const target::Limits& limits) {
          found->rows.back()->output.get()->elements() >= kLeastRows * length;
 }
 
-bool attention_pays(const te::Attention& a) {
-  return a.scores->axes[a.row_axis()].extent >= kLeastRows &&
+bool attention_pays(const te::Attention& a, const target::Limits& limits) {
+  return attention_fits(a, limits) && a.scores->axes[a.row_axis()].extent >= kLeastRows &&
          a.scores->axes.back().extent >= kLeastRows && a.result->axes.back().extent > 1 &&
          a.place[a.row_axis()] != te::Attention::kNone && a.place.back() != te::Attention::kNone;
 }

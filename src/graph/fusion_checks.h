@@ -29,7 +29,7 @@ bool keeps_columns(const te::ComputeDag& dag);
 // near cache.
 bool is_row_operand(const te::ComputeDag& dag, const target::Limits& limits);
 // With few rows the second operands are read about once, and packing them would be the larger part.
-bool attention_pays(const te::Attention& a);
+bool attention_pays(const te::Attention& a, const target::Limits& limits);
 
 // The only one of the nodes that is no map, if it is a convolution in two dimensions; null otherwise.
 const Node* only_conv(const Graph& g, const std::vector<NodeId>& nodes);

@@ -278,10 +278,30 @@ class Emitter {
         ir::make_if(ir::lt(k + ir::Expr(1), extent),
                     fresh_copy(ir::substitute(fetch, {{k.node(), k + ir::Expr(1)}})));
     const ir::Stmt body = ir::block({ir::barrier(), next, loop_body(st, l, s)});
-    ir::Stmt out = ir::block({ir::barrier(), ir::substitute(fetch, {{k.node(), ir::Expr(0)}}),
+    ir::Stmt out = ir::block({ir::substitute(fetch, {{k.node(), ir::Expr(0)}}),
                               ir::make_for(k, 0, extent, ir::ForKind::kSerial, body)});
+    if (is_repeated(st, l)) out = ir::block({ir::barrier(), out});
     for (const ir::Buffer& b : twice) out = ir::allocate(b, out);
     return out;
+  }
+
+  // The loop runs several times for each thread.
+  bool is_repeated(const Stage& st, LoopId l) const {
+    const Stage* at = &st;
+    for (LoopId inner = l;;) {
+      for (int i = at->position(inner); i-- > 0;) {
+        const LoopId outer = at->leaves[static_cast<size_t>(i)];
+        if (repeats(*at, outer)) return true;
+      }
+      if (at->place != Place::kAt) return false;
+      inner = at->at_loop;
+      at = &s_.stage(at->at_stage);
+      if (repeats(*at, inner)) return true;
+    }
+  }
+  bool repeats(const Stage& st, LoopId l) const {
+    const bool once = st.loop(l).mark == Mark::kThread && st.loop(l).tag != ir::ThreadTag::kVThread;
+    return !once && bounds(st.id).extents[static_cast<size_t>(l)] > 1;
   }
 
   ir::Stmt loop_body(const Stage& st, LoopId l, ir::Stmt s) const {

@@ -42,7 +42,8 @@ Target make_target(const Row& row) {
   limits.lanes = 4;  // 16 bytes are the most that one access moves
   // A kernel for each: blocks cannot wait for each other's rows.
   limits.fused_weights_bytes = 0;
-  limits.fused_attention = 0;
+  // A block has a dozen rows of scores, three times over: before, in and behind the exponential.
+  limits.fused_attention = row.shared_bytes_per_block / 48;
   return {.name = row.name,
           .arch = Arch::kNvptx64,
           .triple = "nvptx64-nvidia-cuda",

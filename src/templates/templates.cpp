@@ -26,6 +26,7 @@ std::optional<Written> write_fused(space::Builder& b, const Request& request);
 std::optional<Written> write_plain(space::Builder& b, const Request& request);
 std::optional<Written> write_none(space::Builder& b, const Request& request);
 std::optional<Written> write_gpu_winograd(space::Builder& b, const Request& request);
+std::optional<Written> write_gpu_attention(space::Builder& b, const Request& request);
 std::optional<Written> write_gpu_contraction(space::Builder& b, const Request& request);
 std::optional<Written> write_gpu_windows(space::Builder& b, const Request& request);
 std::optional<Written> write_gpu_sums(space::Builder& b, const Request& request);
@@ -73,13 +74,15 @@ constexpr Template kTemplates[] = {
 constexpr Template kGpuTemplates[] = {
     {"gpu_winograd", "convolution of 3 taps with fewer multiplications, tiles transformed",
      write_gpu_winograd},
+    {"gpu_attention", "two products with work on rows between them, some rows for each block",
+     write_gpu_attention},
     {"gpu_contraction", "products and convolutions, tiles in shared memory and registers",
      write_gpu_contraction},
     {"gpu_windows", "windows over positions channel by channel, a few neighbours for each thread",
      write_gpu_windows},
     {"gpu_sums", "a matrix times a vector and other long sums, a few threads for each",
      write_gpu_sums},
-    {"gpu_rows", "reductions of rows and what is computed from them, a block for each row",
+    {"gpu_rows", "reductions of rows and what is computed from them, some threads for each row",
      write_gpu_rows},
     {"gpu_elements", "everything else, an element for each thread", write_gpu_elements},
     {"gpu_none", "the definition as it stands, by one thread", write_gpu_none},

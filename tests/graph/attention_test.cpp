@@ -58,6 +58,29 @@ TEST(Attention, StaysApartWithFewRows) {
   for (const Computation& t : partition(g).tasks) EXPECT_FALSE(te::find_attention(*t.dag));
 }
 
+// Blocks keep rows of scores in shared memory: longer ones stay apart.
+TEST(Attention, IsOneTaskOnGpusWhereItsRowsFit) {
+  for (const target::Target& t : target::gpu_targets()) {
+    for (const int64_t tokens : {128, 197, 4000}) {
+      Rng rng(5);
+      AttentionForm form;
+      form.tokens = tokens;
+      form.heads = 3;
+      form.depth = 32;
+      form.scale = 1;
+      form.mask = true;
+      Graph g = attention_graph(rng, form);
+      optimize(g);
+      const Partition p = partition(g, {.limits = t.limits});
+      const auto found = std::count_if(p.tasks.begin(), p.tasks.end(), [](const Computation& c) {
+        return te::find_attention(*c.dag).has_value();
+      });
+      EXPECT_EQ(found, tokens < 4000 ? 1 : 0) << t.name << " " << tokens << "\n" << show(p);
+      if (tokens < 4000) EXPECT_EQ(p.calls.size(), 2U) << show(p);
+    }
+  }
+}
+
 TEST(ComposeMoves, AReshapedSliceIsOneMove) {
   Graph g;
   GraphBuilder b(g);

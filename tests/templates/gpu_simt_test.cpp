@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "backend/backend.h"
+#include "backend/nvptx/ptxas.h"
 #include "fuzz/random_dag.h"
 #include "ir/print.h"
 #include "lower/lower.h"
 #include "schedule/algorithms/algorithms.h"
 #include "schedule/state.h"
 #include "simt/harness.h"
+#include "templates/case_tables.h"
 #include "templates/cases.h"
 #include "templates/template.h"
 
@@ -53,6 +55,27 @@ TEST_P(GpuSimtTest, KernelsOfEachAlgorithmAreRight) {
     request.algorithm = 1 + static_cast<int64_t>(row.algorithm);
     const Choice choice = choose(initial, request);
     if (choice.name == "gpu_winograd") expect_right(initial, choice);
+  }
+}
+
+// NVIDIA's assembler finds registers for all that kernels of whole rows keep.
+TEST(GpuPtxas, KernelsOfRowsDoNotSpill) {
+  const auto ptxas = backend::nvptx::find_ptxas();
+  if (!ptxas) GTEST_SKIP() << "there is no ptxas";
+  const auto compiler = backend::make_compiler(simt::gpu("sm_90"));
+  for (const Case& c : network_cases()) {
+    if (!c.name.starts_with("net_attention") && !c.name.starts_with("net_softmax")) continue;
+    const schedule::State initial(std::make_shared<const te::ComputeDag>(c.make()),
+                                  std::make_shared<target::Target>(simt::gpu("sm_90")));
+    const auto state = schedule::replay(initial, choose(initial).trace);
+    ASSERT_TRUE(state);
+    const auto f = lower::lower(*state);
+    ASSERT_TRUE(f);
+    const std::string ptx = compiler->emit(*f, backend::Emit::kAssembly).bytes;
+    const auto made = backend::nvptx::assemble(*ptxas, ptx, "sm_90");
+    ASSERT_EQ(made.kernels.size(), 1U) << c.name;
+    EXPECT_EQ(made.kernels[0].spill_store_bytes, 0) << c.name;
+    EXPECT_LE(made.kernels[0].registers, 128) << c.name;
   }
 }
 
