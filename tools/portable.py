@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""portable.py BUILD [--quality]: makes the folder that travels, and its archive, from a portable build.
+"""portable.py BUILD [--quality] [--gpu]: makes the folder that travels, and its archive, from a portable build.
 
     BUILD/tenon-0.1.0-x86_64/
       bin/       tenon, tenon-build and tenon-compare (the same program), tenon-run;
                  with --quality also quality_bench, for measuring elsewhere
       lib/tenon/ XGBoost and what it needs beyond the C library
       share/     tables of good programs, for tenon tune
+      gpu/       with --gpu: what ./dev test --gpu needs on a machine with a card, with ONNX's backend test suite
       licences/  the notices of all of it
 """
 import pathlib
@@ -17,6 +18,7 @@ import sys
 
 # What the C library consists of is on every machine.
 OF_THE_SYSTEM = ("libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so", "ld-linux")
+SUITE = pathlib.Path("/usr/share/libonnx-testdata/data")
 COMMON_LICENCES = pathlib.Path("/usr/share/common-licenses")
 README = """tenon compiles trained models to small, fast libraries, and tunes them.
 
@@ -67,7 +69,14 @@ def strip(file, folder):
     subprocess.run(["strip", "-o", folder / file.name, file], check=True)
 
 
-def pack(build, root, quality):
+def add_gpu_tests(build, folder):
+    folder.mkdir()
+    strip(build / "tests" / "gpu" / "gpu_check", folder)
+    strip(build / "tests" / "measure" / "libtold_driver.so", folder)
+    shutil.copytree(SUITE, folder / "onnx")
+
+
+def pack(build, root, quality, gpu):
     tools = build / "tools" / "tenon"
     version = output(str(tools / "tenon"), "version").split()[1]
     folder = build / f"tenon-{version}-{platform.machine()}"
@@ -78,6 +87,8 @@ def pack(build, root, quality):
         strip(tools / name, folder / "bin")
     if quality:
         strip(build / "bench" / "search" / "quality" / "quality_bench", folder / "bin")
+    if gpu:
+        add_gpu_tests(build, folder / "gpu")
     for name in ("tenon-build", "tenon-compare"):
         (folder / "bin" / name).symlink_to("tenon")
     for name, file in with_needed("libxgboost.so.0").items():
@@ -97,9 +108,9 @@ def archive(folder):
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--quality"]
+    arguments = [a for a in sys.argv[1:] if a not in ("--quality", "--gpu")]
     folder = pack(pathlib.Path(arguments[0]).resolve(), pathlib.Path(__file__).resolve().parents[1],
-                  "--quality" in sys.argv)
+                  "--quality" in sys.argv, "--gpu" in sys.argv)
     file = archive(folder)
     print(f"{folder}\n{file}: {file.stat().st_size / 1e6:.1f} MB")
 

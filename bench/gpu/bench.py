@@ -7,6 +7,8 @@ PyTorch with CUDA and a program tenon, and nothing that tenon is built with. Exi
 if something could not be measured, 6 if there is no card.
 """
 import argparse
+import ctypes
+import importlib.util
 import json
 import os
 import pathlib
@@ -20,18 +22,22 @@ sys.path.insert(0, str(HERE.parent / "contest"))
 
 import cases  # noqa: E402
 import measuring  # noqa: E402
+import processes  # noqa: E402
 import report  # noqa: E402
 import tuning  # noqa: E402
 
 PEERS = ("eager", "graph", "graph_nhwc", "compile")
 TUNE_SLACK_S = 90  # what `tenon tune` may take beyond its budget
+AT_ONCE = 4        # processes that write models, of 2 to 3 GB each
+WARM_S = 150       # what torch.compile may take to fill its cache
 LOOK = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)"
 
 
 def parse_arguments(words=None):
     parser = argparse.ArgumentParser(prog="./dev bench gpu", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", default="all", help="names, or networks, operators, all (default: %(default)s)")
+    parser.add_argument("--cases", default="standard",
+                        help="names, or networks, operators, standard (those with a goal), all (default: %(default)s)")
     parser.add_argument("--tenon", type=pathlib.Path, default=ROOT / "build/release/tools/tenon/tenon",
                         help="program, or the folder of the portable one (default: %(default)s)")
     parser.add_argument("--target", default="cuda", help="default: %(default)s, the card at hand")
@@ -52,6 +58,8 @@ def parse_arguments(words=None):
     parser.add_argument("--quick", action="store_true", help="3 short rounds: shows that it works, counts for nothing")
     parser.add_argument("--limit", type=float, default=180, metavar="SECONDS",
                         help="for each compilation, and for each step of measuring (default: %(default)s)")
+    parser.add_argument("--peer-limit", type=float, default=75, metavar="SECONDS",
+                        help="for making a peer ready; what takes longer is left out (default: %(default)s)")
     parser.add_argument("--deadline", type=float, default=1e6, metavar="SECONDS",
                         help="nothing goes on after that; what was measured is written")
     parser.add_argument("--make-models", type=pathlib.Path, metavar="DIR",
@@ -97,10 +105,22 @@ def left(arguments, seconds):
 
 
 def has_card():
+    """Whether PyTorch can use one: asked of itself, which takes seconds."""
     try:
         return subprocess.run([sys.executable, "-c", LOOK], capture_output=True, timeout=120).returncode == 0
     except subprocess.TimeoutExpired:
         return False
+
+
+def may_have_card():
+    """The same without PyTorch's help, at once."""
+    try:
+        count = ctypes.c_int(0)
+        driver = ctypes.CDLL("libcuda.so.1")
+        found = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    except OSError:
+        found = False
+    return found and importlib.util.find_spec("torch") is not None
 
 
 def make_models(arguments, folder):
@@ -108,14 +128,30 @@ def make_models(arguments, folder):
     missing = [name for name in arguments.cases if not (folder / f"{name}.pt").exists()]
     if not missing:
         return 0
-    say(f"writing {len(missing)} models to {folder}")
-    command = [sys.executable, "-W", "ignore", str(HERE / "modules.py"), "--out", str(folder),
-               "--cases", ",".join(missing)]
-    try:
-        return subprocess.run(command, stdout=sys.stderr, timeout=left(arguments, 20 * arguments.limit)).returncode
-    except subprocess.TimeoutExpired:
-        say("bench gpu: the models could not be written in time")
-        return 1
+    folder.mkdir(parents=True, exist_ok=True)
+    threads = str(max(1, (os.cpu_count() or 1) // AT_ONCE))
+    group = processes.Group([["modules.py", "--out", str(folder), "--cases", ",".join(names)]
+                             for names in processes.dealt(missing, AT_ONCE)], arguments.work / "models.log",
+                            {"OMP_NUM_THREADS": threads})
+    good = group.wait(left(arguments, 20 * arguments.limit))
+    say(f"{len(missing)} models written to {folder} in {group.took():.0f} s" if good else
+        f"not all models could be written; see {group.log}")
+    return 0 if good else 1
+
+
+def warm(arguments):
+    """Lets torch.compile fill its cache: networks each alone, operators in two groups. After tenon is done, whose times
+    count."""
+    there = [name for name in arguments.cases if (arguments.models / f"{name}.pt").exists()]
+    if "compile" not in arguments.peers or not there:
+        return
+    networks = [name for name in there if name in cases.NETWORKS]
+    operators = [name for name in there if name not in cases.NETWORKS]
+    group = processes.Group([["warm.py", str(arguments.models), *names]
+                             for names in [[name] for name in networks] + processes.dealt(operators, 2)],
+                            arguments.work / "warm.log", {"TORCHINDUCTOR_COMPILE_THREADS": "2"})
+    good = group.wait(left(arguments, WARM_S))
+    say(f"torch.compile: {'ready' if good else 'not all ready'} after {group.took():.0f} s; see {group.log}")
 
 
 def record_options(arguments, name):
@@ -202,7 +238,7 @@ def measure_all(arguments, folders, facts):
     """The rows and what is known of the card; the file is written after each case, so that a run that is cut off
     leaves what it has."""
     plan = measuring.Plan(arguments.models, arguments.work, arguments.peers, arguments.rounds, arguments.turn,
-                          arguments.limit, arguments.end)
+                          arguments.limit, arguments.end, arguments.peer_limit)
     session = measuring.Session(plan, folders)
 
     def rows():
@@ -226,7 +262,7 @@ def main():
     arguments = parse_arguments()
     if arguments.make_models:
         return make_models(arguments, arguments.make_models)
-    if not has_card():
+    if not (has_card() if arguments.look else may_have_card()):
         say(f"bench gpu: {sys.executable} finds no PyTorch with a GPU that it can use; PYTHON names another python")
         return 6
     if arguments.look:
@@ -236,6 +272,7 @@ def main():
         return 2
     make_models(arguments, arguments.models)
     folders, facts = make_all(arguments)
+    warm(arguments)
     rows, machine = measure_all(arguments, folders, facts)
     print(report.show_machine(machine))
     print(report.show_ceilings(machine.get("ceilings", {})))

@@ -45,11 +45,12 @@ ALL = (
 CASES = {case.name: case for case in ALL}
 NETWORKS = tuple(case.name for case in ALL if case.kind == "network")
 OPERATORS = tuple(case.name for case in ALL if case.kind != "network")
+STANDARD = tuple(case.name for case in ALL if case.goal)  # something is asked of them
 
 
 def choose(text):
-    """The names that TEXT asks for: a list of names, with `networks`, `operators` and `all` for many."""
-    groups = {"all": tuple(CASES), "networks": NETWORKS, "operators": OPERATORS}
+    """The names that TEXT asks for: a list of names, with `networks`, `operators`, `standard` and `all` for many."""
+    groups = {"all": tuple(CASES), "standard": STANDARD, "networks": NETWORKS, "operators": OPERATORS}
     names = [name for word in text.split(",") for name in groups.get(word, (word,))]
     unknown = [name for name in names if name not in CASES]
     if unknown:

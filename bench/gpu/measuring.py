@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass
 class Plan:
-    """How cases are measured; LIMIT_S is the longest time between two lines of the worker, END when all must end."""
+    """How cases are measured; LIMIT_S is the longest time between two lines of the worker, PEER_S the same while it makes
+    a peer ready, END when all must end."""
     models: pathlib.Path
     work: pathlib.Path
     peers: list
@@ -28,6 +29,7 @@ class Plan:
     turn_ms: float
     limit_s: float
     end: float
+    peer_s: float = 1e6
     command: tuple = (sys.executable, "-W", "ignore", str(HERE / "worker.py"))
 
 
@@ -89,17 +91,20 @@ class Session:
         worker, why = Worker(self.plan, job), ""
         try:
             while self.open and not why:
-                line = worker.next(min(self.plan.limit_s, self.plan.end - time.monotonic()))
+                line = worker.next(min(self.limit(), self.plan.end - time.monotonic()))
                 if line is None:
                     why = f"the process ended with status {worker.close()}; see {worker.log}"
                 elif self.take(line):
                     yield line["case"]
         except queue.Empty:
-            why = f"no answer within {self.plan.limit_s:.0f} s"
+            why = f"no answer within {self.limit():.0f} s"
         finally:
             worker.close()
         if why and time.monotonic() < self.plan.end:
             yield from self.leave_out(why)
+
+    def limit(self):
+        return min(self.plan.limit_s, self.plan.peer_s) if self.stage in self.plan.peers else self.plan.limit_s
 
     def take(self, line):
         """Whether a case has its row now."""

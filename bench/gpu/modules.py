@@ -5,6 +5,7 @@ As bench/models/export.py does for networks: NAME.onnx, NAME.npz (inputs by name
 same in float64), NAME.pt (the weights). Operators are chains of themselves, see cases.py.
 """
 import argparse
+import copy
 import math
 import pathlib
 import sys
@@ -81,7 +82,7 @@ def restore(name, model):
     if case.kind == "network":
         import networks
         whole = networks.restore(name, model)[""]
-        return whole, whole
+        return whole, networks.attend_in_one_call(copy.deepcopy(whole)) if name.startswith("bert") else whole
     whole = operator(case)
     whole.load_state_dict(torch.load(model.with_suffix(".pt")))
     return whole, operator(case, bare=True) if case.kind == "conv" else whole

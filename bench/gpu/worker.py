@@ -6,9 +6,11 @@ fail, {"case": .., "result": ..}. A case's contestants take turns; the order rot
 """
 import gc
 import json
+import os
 import pathlib
 import statistics
 import sys
+import traceback
 
 import numpy as np
 import torch
@@ -34,6 +36,21 @@ def difference(output, expected):
         return float("inf")
     largest = np.abs(output - expected).max() / np.abs(expected).max()
     return float(largest) if np.isfinite(largest) else float("inf")
+
+
+def one_line(error):
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0] if lines else 'no message'}"
+
+
+def end_if_lost():
+    """Where a contestant lost the card, nobody can use it in this process any more: who started it leaves that one out
+    and starts another."""
+    try:
+        torch.cuda.synchronize()
+    except Exception as error:
+        print(one_line(error), file=sys.stderr, flush=True)
+        os._exit(3)
 
 
 class Contestant:
@@ -123,8 +140,8 @@ class Trial:
         except NotImplementedError as error:
             self.result["absent"][label] = str(error)
         except Exception as error:
-            self.result["absent"][label] = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
-            torch.cuda.synchronize()  # a card that is lost ends this process here
+            self.result["absent"][label] = one_line(error)
+            end_if_lost()
 
     def tenon(self, folder):
         model = artifact.Artifact(pathlib.Path(folder), self.name, self.inputs, self.stream)
@@ -173,8 +190,9 @@ def main():
             try:
                 tell(case=wanted["case"], result=trial.run())
             except Exception as error:
-                tell(case=wanted["case"], error=f"{type(error).__name__}: {error}")
-                torch.cuda.synchronize()
+                traceback.print_exc()
+                tell(case=wanted["case"], error=one_line(error))
+                end_if_lost()
             del trial
             gc.collect()
             torch.cuda.empty_cache()

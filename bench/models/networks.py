@@ -46,6 +46,7 @@ class BertLayer(nn.Module):
     def __init__(self, hidden, heads, inner):
         super().__init__()
         self.heads, self.head_size = heads, hidden // heads
+        self.in_one_call = False  # attention by PyTorch's own function, which newer ones have kernels for
         self.query = nn.Linear(hidden, hidden)
         self.key = nn.Linear(hidden, hidden)
         self.value = nn.Linear(hidden, hidden)
@@ -60,8 +61,11 @@ class BertLayer(nn.Module):
 
     def forward(self, x):
         query, key, value = (self.split_heads(f(x)) for f in (self.query, self.key, self.value))
-        scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(self.head_size)
-        context = torch.matmul(torch.softmax(scores, dim=-1), value)
+        if self.in_one_call:
+            context = nn.functional.scaled_dot_product_attention(query, key, value)
+        else:
+            scores = torch.matmul(query, key.transpose(-1, -2)) / math.sqrt(self.head_size)
+            context = torch.matmul(torch.softmax(scores, dim=-1), value)
         context = context.permute(0, 2, 1, 3).contiguous()
         context = context.view(x.size(0), x.size(1), self.heads * self.head_size)
         x = self.attention_norm(self.attention_out(context) + x)
@@ -87,6 +91,14 @@ class Bert(nn.Module):
         for layer in self.layers:
             x = layer(x)
         return x
+
+
+def attend_in_one_call(module):
+    """MODULE, as people run it on a GPU; it is exported as the formula, and computes the same."""
+    for layer in module.modules():
+        if isinstance(layer, BertLayer):
+            layer.in_one_call = True
+    return module
 
 
 def init_bert(module):

@@ -37,7 +37,7 @@ struct Tensor {
 
 struct CompileOptions {
   std::string name;                     // of the library; the model's file name by default
-  std::string target = "host";          // or a row: "x86-64-v3", "x86-64-v4", "aarch64"
+  std::string target = "host";          // or a row: "x86-64-v3", "aarch64", "cuda", "cuda sm_90"
   std::map<std::string, int64_t> dims;  // symbolic dimensions by name
   std::map<std::string, std::vector<int64_t>> shapes;  // whole inputs by name
   std::string lock;                                    // schedules from a lock file
@@ -76,6 +76,7 @@ class Library {
   const std::string& manifest() const;  // JSON
   const std::string& folder() const;
   const std::string& target() const;  // that it was compiled for
+  bool is_for_gpu() const;            // sessions run on a card
 
   // Times of the steps in the order of running, by a context of its own. Without inputs it draws random ones.
   std::vector<StepTime> profile(const std::vector<const void*>& inputs = {}, int threads = 0,
@@ -88,11 +89,17 @@ class Library {
   std::shared_ptr<const Impl> impl_;
 };
 
+struct SessionOptions {
+  int threads = 0;  // 0: one per core
+  int device = 0;   // which card, as the CUDA driver counts them, where the library is for GPUs
+};
+
 // One context: memory and threads of its own. One per thread, made in the process that uses it: a run while another goes
 // on, or in a child of fork(), is an Error.
 class Session {
  public:
   explicit Session(const Library& library, int threads = 0);  // 0: one per core
+  Session(const Library& library, const SessionOptions& options);
   ~Session();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
@@ -102,8 +109,16 @@ class Session {
   // multiples of 64 bytes are used in place.
   void run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs);
 
+  // Where the library is for GPUs, the same on memory of the card: a device address per tensor, a multiple of 256, outputs
+  // apart from inputs, and a CUstream (or cudaStream_t) of the card's primary context, which is the one of the CUDA
+  // runtime and PyTorch. Returns at once; outputs are there when the stream has got so far, and a failure of a kernel shows
+  // there and in the next run.
+  void run_device(const std::vector<uint64_t>& inputs, const std::vector<uint64_t>& outputs,
+                  void* stream = nullptr);
+
  private:
   struct Impl;
+  void check_counts(size_t inputs, size_t outputs) const;
   std::unique_ptr<Impl> impl_;
 };
 

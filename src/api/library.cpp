@@ -60,6 +60,7 @@ const std::vector<Tensor>& Library::outputs() const { return impl_->outputs; }
 const std::string& Library::manifest() const { return impl_->model.manifest(); }
 const std::string& Library::folder() const { return impl_->folder; }
 const std::string& Library::target() const { return impl_->model.target(); }
+bool Library::is_for_gpu() const { return impl_->model.is_for_gpu(); }
 
 std::vector<StepTime> Library::profile(const std::vector<const void*>& inputs, int threads,
                                        int64_t runs) const {
@@ -87,8 +88,11 @@ struct Session::Impl {
 };
 
 Session::Session(const Library& library, int threads)
+    : Session(library, SessionOptions{threads, 0}) {}
+Session::Session(const Library& library, const SessionOptions& options)
     : impl_(guarded([&] {
-        return std::make_unique<Impl>(Impl{artifact::Session(library.impl_->model, threads),
+        const artifact::SessionOptions o{options.threads, nullptr, options.device};
+        return std::make_unique<Impl>(Impl{artifact::Session(library.impl_->model, o),
                                            library.inputs().size(), library.outputs().size()});
       })) {}
 Session::~Session() = default;
@@ -96,12 +100,22 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 int Session::threads() const { return impl_->session.threads(); }
 
-void Session::run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs) {
-  if (inputs.size() != impl_->inputs || outputs.size() != impl_->outputs) {
+void Session::check_counts(size_t inputs, size_t outputs) const {
+  if (inputs != impl_->inputs || outputs != impl_->outputs) {
     throw Error("the model has " + std::to_string(impl_->inputs) + " inputs and " +
                 std::to_string(impl_->outputs) + " outputs");
   }
+}
+
+void Session::run(const std::vector<const void*>& inputs, const std::vector<void*>& outputs) {
+  check_counts(inputs.size(), outputs.size());
   guarded([&] { impl_->session.run(inputs.data(), outputs.data()); });
+}
+
+void Session::run_device(const std::vector<uint64_t>& inputs, const std::vector<uint64_t>& outputs,
+                         void* stream) {
+  check_counts(inputs.size(), outputs.size());
+  guarded([&] { impl_->session.run_device(inputs.data(), outputs.data(), stream); });
 }
 
 }  // namespace tenon::api

@@ -12,6 +12,8 @@ namespace {
 constexpr size_t kGuard = 256;  // bytes before and behind each piece
 constexpr unsigned char kGuardByte = 0xC3;
 constexpr int kArbitrary = 0xA5;
+constexpr size_t kMostArbitrary = size_t{64}
+                                  << 20;  // what is touched of a piece that may never be used
 
 unsigned char* bytes_at(uint64_t data) { return reinterpret_cast<unsigned char*>(data); }
 
@@ -38,7 +40,7 @@ uint64_t Memory::allocate(size_t bytes) {
   auto* p = static_cast<unsigned char*>(std::aligned_alloc(kGuard, whole));
   if (p == nullptr) return 0;
   std::memset(p, kGuardByte, kGuard);
-  std::memset(p + kGuard, kArbitrary, bytes);
+  std::memset(p + kGuard, kArbitrary, std::min(bytes, kMostArbitrary));
   std::memset(p + kGuard + bytes, kGuardByte, kGuard);
   const auto data = reinterpret_cast<uint64_t>(p + kGuard);
   pieces_[data] = bytes;

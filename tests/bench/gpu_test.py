@@ -15,6 +15,7 @@ sys.path[:0] = [str(ROOT / "bench/gpu"), str(ROOT / "bench/contest")]
 import bench  # noqa: E402
 import cases  # noqa: E402
 import measuring  # noqa: E402
+import processes  # noqa: E402
 import report  # noqa: E402
 import tuning  # noqa: E402
 
@@ -53,6 +54,7 @@ class Cases(unittest.TestCase):
     def test_groups_and_names(self):
         self.assertEqual(cases.choose("all"), list(cases.CASES))
         self.assertEqual(cases.choose("vgg16,networks")[0], "vgg16")
+        self.assertEqual(len(cases.choose("standard")), 12)
         self.assertEqual(len(cases.choose("vgg16,networks")), len(cases.NETWORKS))
         with self.assertRaisesRegex(ValueError, "there is no case alexnet"):
             cases.choose("resnet18,alexnet")
@@ -122,11 +124,11 @@ class Report(unittest.TestCase):
 
 
 class Measuring(unittest.TestCase):
-    def session(self, folder, artifacts, peers=(), limit_s=20.0, seconds=60.0):
+    def session(self, folder, artifacts, peers=(), limit_s=20.0, seconds=60.0, peer_s=1e6):
         script = pathlib.Path(folder) / "worker.py"
         script.write_text(WORKER)
         plan = measuring.Plan(pathlib.Path(folder), pathlib.Path(folder) / "work", list(peers), 1, 1.0, limit_s,
-                              time.monotonic() + seconds, (sys.executable, "-S", str(script)))
+                              time.monotonic() + seconds, peer_s, (sys.executable, "-S", str(script)))
         session = measuring.Session(plan, artifacts)
         self.assertEqual(sorted(session.run()), sorted(artifacts))
         return session
@@ -144,6 +146,11 @@ class Measuring(unittest.TestCase):
             session = self.session(folder, {"resnet18": {}}, ["hang"], limit_s=5.0)
             self.assertEqual(session.rows["resnet18"]["absent"], {"hang": "no answer within 5 s"})
 
+    def test_peers_have_a_limit_of_their_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            session = self.session(folder, {"resnet18": {"tenon": "a"}}, ["hang"], peer_s=3.0)
+            self.assertEqual(session.rows["resnet18"]["absent"], {"hang": "no answer within 3 s"})
+
     def test_a_case_that_fails_does_not_stop_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
             session = self.session(folder, {"vgg16": {}, "resnet18": {}})
@@ -154,6 +161,25 @@ class Measuring(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             session = self.session(folder, {"resnet18": {}, "vgg16": {}}, ["hang"], seconds=1.0)
             self.assertEqual({row["error"] for row in session.rows.values()}, {"there was no time left"})
+
+
+class Processes(unittest.TestCase):
+    def test_names_are_dealt(self):
+        self.assertEqual(processes.dealt(["a", "b", "c"], 2), [["a", "c"], ["b"]])
+        self.assertEqual(processes.dealt(["a"], 4), [["a"]])
+        self.assertEqual(processes.dealt([], 4), [])
+
+    def test_what_does_not_end_is_ended(self):
+        with tempfile.TemporaryDirectory() as folder:
+            scripts = [pathlib.Path(folder) / name for name in ("short.py", "long.py")]
+            scripts[0].write_text("print('done')")
+            scripts[1].write_text("import time; time.sleep(60)")
+            log = pathlib.Path(folder) / "logs/log"
+            self.assertTrue(processes.Group([[str(scripts[0])]], log).wait(30))
+            self.assertEqual(log.read_text(), "done\n")
+            group = processes.Group([[str(script)] for script in scripts], log)
+            self.assertFalse(group.wait(2))
+            self.assertLess(group.took(), 30)
 
 
 class Program(unittest.TestCase):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A CUDA driver for tests: its memory is this process's, and its kernels stand below, chosen by name. Work is done when it
-// is put into a stream. A module is any text that begins with "code"; its kernels are those of the table.
+// is put into a stream. A module is any text that begins with "code"; its kernels are those of the table. TOLD_DRIVER_VERSION
+// and TOLD_DRIVER_INIT in the environment are its version and what it answers when it is started.
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -70,6 +71,12 @@ struct Stamp {
   std::chrono::steady_clock::time_point at;
 };
 
+// A number from the environment.
+int32_t told(const char* name, int32_t otherwise) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
 template <class T>
 void* pointer(T device) {
   return reinterpret_cast<void*>(device);
@@ -81,8 +88,10 @@ void* pointer(T device) {
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 extern "C" {
 
-Status cuInit(uint32_t flags) { return cuda::kSuccess; }
-Status cuDriverGetVersion(int32_t* v) { return *v = 12040, cuda::kSuccess; }
+Status cuInit(uint32_t flags) { return static_cast<Status>(told("TOLD_DRIVER_INIT", 0)); }
+Status cuDriverGetVersion(int32_t* v) {
+  return *v = told("TOLD_DRIVER_VERSION", 12040), cuda::kSuccess;
+}
 Status cuGetErrorName(Status s, const char** t) {
   *t = s == cuda::kIllegalAddress ? "CUDA_ERROR_ILLEGAL_ADDRESS"
        : s == cuda::kNotFound     ? "CUDA_ERROR_NOT_FOUND"

@@ -7,9 +7,6 @@
 #include <set>
 
 #include "onnx/proto.h"
-// The messages must come first: they choose the variant.
-#include <onnx/defs/schema.h>
-
 #include "support/check.h"
 
 namespace tenon::onnx_suite {
@@ -87,25 +84,6 @@ ModelSummary summarize(const std::string& model) {
   for (const auto& node : proto.graph().node()) ops.insert(node.domain() + ":" + node.op_type());
   s.ops.assign(ops.begin(), ops.end());
   return s;
-}
-
-std::map<std::string, std::string> formal_names(const std::string& model) {
-  const ::onnx::ModelProto proto = parse(model);
-  std::map<std::string, std::string> names;
-  if (proto.graph().node_size() != 1) return names;
-  const ::onnx::NodeProto& node = proto.graph().node(0);
-  int version = 1;
-  for (const auto& opset : proto.opset_import()) {
-    if (opset.domain() == node.domain()) version = static_cast<int>(opset.version());
-  }
-  const ::onnx::OpSchema* schema =
-      ::onnx::OpSchemaRegistry::Schema(node.op_type(), version, node.domain());
-  if (schema == nullptr) return names;
-  const auto& formal = schema->inputs();
-  for (int i = 0; i < node.input_size() && static_cast<size_t>(i) < formal.size(); ++i) {
-    names.emplace(node.input(i), formal[static_cast<size_t>(i)].GetName());
-  }
-  return names;
 }
 
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix) {

@@ -2,7 +2,6 @@
 // The cases of ONNX's backend suite: a model, and folders with recorded inputs and outputs.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -30,9 +29,6 @@ struct ModelSummary {
   std::vector<std::string> ops;    // "domain:op" of the nodes of the main graph, each once
 };
 ModelSummary summarize(const std::string& model);
-
-// How the standard calls the inputs of a model that is one node: {"x": "size"}. Empty for others.
-std::map<std::string, std::string> formal_names(const std::string& model);
 
 // The files prefix_0.pb, prefix_1.pb, ... of a data set.
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix);

@@ -5,11 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
-
-#include "onnx/import.h"
 
 namespace tenon::onnx_suite {
 namespace {
@@ -106,96 +104,6 @@ std::string to_xml(const std::vector<Outcome>& outcomes) {
     text += "</testcase>\n";
   }
   return text + "</testsuite></testsuites>\n";
-}
-
-namespace {
-
-// What the suite tells of one operator.
-struct Use {
-  int64_t cases = 0, passed = 0;
-  std::set<std::string> bound;  // inputs, as the standard calls them
-};
-
-std::map<std::string, Use> uses_of(const std::vector<Case>& cases,
-                                   const std::vector<Outcome>& outcomes) {
-  std::map<std::string, Use> uses;
-  for (size_t i = 0; i < cases.size(); ++i) {
-    const std::vector<std::string> ops = summarize(cases[i].model()).ops;
-    for (const std::string& op : ops) {
-      Use& use = uses[op];
-      ++use.cases;
-      use.passed += outcomes[i].status == Status::kPassed ? 1 : 0;
-    }
-    if (outcomes[i].bound.empty()) continue;
-    const std::map<std::string, std::string> names = formal_names(cases[i].model());
-    for (const std::string& input : outcomes[i].bound) {
-      if (names.contains(input)) uses[ops.at(0)].bound.insert(names.at(input));
-    }
-  }
-  return uses;
-}
-
-struct Note {
-  std::string_view op, text;
-};
-constexpr Note kNotes[] = {
-    {":Dropout", "inference, or a ratio of 0"},
-    {":GRU", "unrolled, up to 4096 steps"},
-    {":LSTM", "unrolled, up to 4096 steps"},
-    {":Loop", "unrolled, up to 4096 turns; each condition must be known too"},
-    {":RNN", "unrolled, up to 4096 steps"},
-    {":Scan", "unrolled, up to 4096 turns"},
-    {":TfIdfVectorizer", "integers"},
-};
-
-std::string note_of(const std::string& op, const Use& use) {
-  std::string text;
-  if (!use.bound.empty()) {
-    text = fmt::format("known when compiling: {}", fmt::join(use.bound, ", "));
-  }
-  for (const Note& n : kNotes) {
-    if (n.op == op) text += (text.empty() ? "" : "; ") + std::string(n.text);
-  }
-  return text;
-}
-
-std::string plain_name(const std::string& op) { return op.starts_with(':') ? op.substr(1) : op; }
-
-}  // namespace
-
-std::string ops_page(const std::vector<Case>& cases, const std::vector<Outcome>& outcomes) {
-  const std::map<std::string, Use> uses = uses_of(cases, outcomes);
-  std::map<std::string, std::vector<int>> versions;
-  for (const onnx::Supported& s : onnx::supported()) {
-    versions[s.domain + ":" + s.op].push_back(s.since);
-  }
-  std::string text = R"(# Operators
-
-Written by `onnx_suite --ops docs/ops.md --update-ops`; `./dev test` checks that it is current.
-
-"Since" lists the opset versions at which the import of an operator changes; opsets 7 to 21 are read. "Suite" is how
-many of the cases of ONNX's backend test suite that use the operator pass; the others are out of scope, most of them
-because of another operator. Inputs that must be known when compiling can be computed inside the model from constants
-and shapes, or be given with `--bind NAME=@file.npy`.
-
-| Operator | Since | Suite | Note |
-|---|---|---|---|
-)";
-  for (const auto& [op, since] : versions) {
-    const auto use = uses.find(op);
-    const bool tested = use != uses.end();
-    text +=
-        fmt::format("| {} | {} | {} | {} |\n", plain_name(op), fmt::join(since, ", "),
-                    tested ? fmt::format("{} of {}", use->second.passed, use->second.cases) : "-",
-                    note_of(op, tested ? use->second : Use{}));
-  }
-  text += "\n## Not supported\n\nOperators of the suite that cannot be imported:\n\n";
-  for (const auto& [op, use] : uses) {
-    if (versions.contains(op)) continue;
-    text +=
-        fmt::format("- {} ({} {})\n", plain_name(op), use.cases, use.cases == 1 ? "case" : "cases");
-  }
-  return text;
 }
 
 }  // namespace tenon::onnx_suite

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What came out: a summary for people, JSON, results in gtest's form, and docs/ops.md.
+// What came out: a summary for people, JSON, and results in gtest's form.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,8 +17,5 @@ std::string to_xml(const std::vector<Outcome>& outcomes);
 int64_t count(const std::vector<Outcome>& outcomes, Status s);
 // Wrong, error, crashed or hung.
 bool failed(const Outcome& o);
-
-// The supported operators, with the versions that differ and how many cases of the suite use each and pass.
-std::string ops_page(const std::vector<Case>& cases, const std::vector<Outcome>& outcomes);
 
 }  // namespace tenon::onnx_suite

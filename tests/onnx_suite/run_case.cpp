@@ -144,23 +144,23 @@ std::vector<ir::Array> run_library(const artifact::Program& p,
   return artifact::Session(artifact::Model::load(folder.path()), 1).run(inputs);
 }
 
-std::vector<ir::Array> compute(graph::Graph g, const Values& inputs, Mode mode) {
+std::vector<ir::Array> compute(graph::Graph g, const Values& inputs, const How& how) {
   std::vector<ir::Array> arrays;
   for (const graph::ValueId v : g.inputs) arrays.push_back(inputs.at(g.value(v).name));
-  if (mode == Mode::kInterpret) return graph::evaluate(g, arrays);
+  if (how.mode == Mode::kInterpret) return graph::evaluate(g, arrays);
   compile::Options options;
-  options.target = target::host_target();
+  options.target = target::parse_target(how.target);
   options.threads = 1;  // the cases themselves run in parallel
   const artifact::Program p = compile::compile(std::move(g), "suite", options);
-  return mode == Mode::kJit ? compile::run(p, arrays) : run_library(p, arrays);
+  return how.mode == Mode::kJit ? compile::run(p, arrays) : run_library(p, arrays);
 }
 
 // What is wrong; empty: nothing.
 std::string run_data_set(const Case& c, const ModelSummary& model, const std::string& folder,
-                         Mode mode, Names& bound) {
+                         const How& how, Names& bound) {
   const Values inputs = read_inputs(folder, model);
   onnx::Imported m = import_binding(c, model, inputs, bound);
-  const std::vector<ir::Array> got = compute(std::move(m.graph), inputs, mode);
+  const std::vector<ir::Array> got = compute(std::move(m.graph), inputs, how);
   const std::vector<std::string> want = data_files(folder, "output");
   if (got.size() != want.size()) {
     return fmt::format("{} outputs, not {}", got.size(), want.size());
@@ -175,11 +175,11 @@ std::string run_data_set(const Case& c, const ModelSummary& model, const std::st
   return "";
 }
 
-void run_data_sets(const Case& c, Mode mode, Outcome& out) {
+void run_data_sets(const Case& c, const How& how, Outcome& out) {
   const ModelSummary model = summarize(c.model());
   Names bound;
   for (const std::string& folder : data_sets(c)) {
-    out.reason = run_data_set(c, model, folder, mode, bound);
+    out.reason = run_data_set(c, model, folder, how, bound);
     if (!out.reason.empty()) {
       out.status = Status::kWrong;
       break;
@@ -229,12 +229,13 @@ Mode parse_mode(std::string_view text) {
   throw UserError(fmt::format("no mode '{}'", text));
 }
 
-Outcome run_case(const Case& c, Mode mode) {
-  const auto start = std::chrono::steady_clock::now();
+namespace {
+
+Outcome run_once(const Case& c, const How& how) {
   Outcome out;
   out.name = c.name;
   try {
-    run_data_sets(c, mode, out);
+    run_data_sets(c, how, out);
   } catch (const onnx::ImportError& e) {
     out.status = Status::kUnsupported;
     out.reason = main_reason(e);
@@ -244,6 +245,19 @@ Outcome run_case(const Case& c, Mode mode) {
   } catch (const std::exception& e) {
     out.status = Status::kError;
     out.reason = e.what();
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome run_case(const Case& c, const How& how) {
+  const auto start = std::chrono::steady_clock::now();
+  Outcome out = run_once(c, how);
+  if (out.status == Status::kUnsupported && how.target != "host" &&
+      run_once(c, {how.mode, "host"}).status == Status::kPassed) {
+    out.status = Status::kWrong;
+    out.reason = fmt::format("{} refuses what the host takes: {}", how.target, out.reason);
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return out;

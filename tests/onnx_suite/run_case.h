@@ -26,8 +26,13 @@ enum class Mode { kCompile, kJit, kInterpret };
 std::string_view to_string(Mode m);
 Mode parse_mode(std::string_view text);
 
+struct How {
+  Mode mode = Mode::kCompile;
+  std::string target = "host";  // of kCompile and kJit, as target::parse_target takes it
+};
+
 // Never throws. Inputs are bound when the importer asks for it: first those that it names, then all
-// integers, then all.
-Outcome run_case(const Case& c, Mode mode);
+// integers, then all. A case that another target than the host refuses, and the host does not, is wrong.
+Outcome run_case(const Case& c, const How& how);
 
 }  // namespace tenon::onnx_suite

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <mutex>
@@ -12,13 +13,20 @@
 #include <optional>
 #include <thread>
 
+#include "runtime/cuda/driver.h"
 #include "support/check.h"
 #include "support/worker.h"
+#include "target/target.h"
 
 namespace tenon::onnx_suite {
 namespace {
 
 using Json = nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 std::string to_line(const Outcome& o) {
   const Json j{{"name", o.name},
@@ -35,13 +43,15 @@ Outcome from_line(const std::string& line) {
           j.at("bound").get<std::vector<std::string>>(), j.at("seconds")};
 }
 
-std::vector<std::string> command(Mode mode, int64_t memory) {
-  return {"onnx_suite",           "--child", "--memory",
-          std::to_string(memory), "--mode",  std::string(to_string(mode))};
+std::vector<std::string> command(const How& how, const Limits& limits) {
+  std::vector<std::string> words = limits.program;
+  words.insert(words.end(), {"--child", "--memory", std::to_string(limits.memory), "--mode",
+                             std::string(to_string(how.mode)), "--target", how.target});
+  return words;
 }
 
-Outcome run_in(std::optional<Worker>& child, const Case& c, Mode mode, const Limits& limits) {
-  if (!child) child.emplace(command(mode, limits.memory));
+Outcome run_in(std::optional<Worker>& child, const Case& c, const How& how, const Limits& limits) {
+  if (!child) child.emplace(command(how, limits));
   child->send(c.name + "\t" + c.folder);
   std::string line;
   const Worker::Answer answer = child->receive(line, limits.seconds);
@@ -57,16 +67,19 @@ Outcome run_in(std::optional<Worker>& child, const Case& c, Mode mode, const Lim
 
 }  // namespace
 
-std::vector<Outcome> run_cases(const std::vector<Case>& cases, Mode mode, const Limits& limits,
+std::vector<Outcome> run_cases(const std::vector<Case>& cases, const How& how, const Limits& limits,
                                const std::function<void(const Outcome&)>& done) {
   std::signal(SIGPIPE, SIG_IGN);
   std::vector<Outcome> outcomes(cases.size());
+  const Clock::time_point start = Clock::now();
   std::atomic<size_t> next{0};
   std::mutex one_at_a_time;
   const auto work = [&] {
     std::optional<Worker> child;
     for (size_t i = next++; i < cases.size(); i = next++) {
-      outcomes[i] = run_in(child, cases[i], mode, limits);
+      outcomes[i] = seconds_since(start) < limits.deadline_s
+                        ? run_in(child, cases[i], how, limits)
+                        : Outcome{cases[i].name, Status::kHung, "no time was left", {}, 0};
       const std::lock_guard lock(one_at_a_time);
       done(outcomes[i]);
     }
@@ -77,16 +90,35 @@ std::vector<Outcome> run_cases(const std::vector<Case>& cases, Mode mode, const 
   return outcomes;
 }
 
-int run_child(Mode mode, int64_t memory) {
+namespace {
+
+// Until the process ends.
+void keep_card(const target::Target& t) {
+  namespace cuda = runtime::cuda;
+  if (t.is_cpu()) return;
+  char sentence[runtime::kSentenceBytes] = "";
+  const cuda::Driver* driver = cuda::open_driver(sentence);
+  if (driver == nullptr) return;  // each case will say so
+  cuda::Device device = 0;
+  cuda::Context context = nullptr;
+  if (driver->DeviceGet(&device, 0) == cuda::kSuccess) {
+    driver->DevicePrimaryCtxRetain(&context, device);
+  }
+}
+
+}  // namespace
+
+int run_child(const How& how, int64_t memory) {
   if (memory > 0) {
     const rlimit limit{static_cast<rlim_t>(memory), static_cast<rlim_t>(memory)};
     setrlimit(RLIMIT_AS, &limit);
   }
+  keep_card(target::parse_target(how.target));
   std::string line;
   while (std::getline(std::cin, line)) {
     const size_t tab = line.find('\t');
     TENON_CHECK(tab != std::string::npos) << "no tab in '" << line << "'";
-    std::cout << to_line(run_case({line.substr(0, tab), line.substr(tab + 1)}, mode)) << std::endl;
+    std::cout << to_line(run_case({line.substr(0, tab), line.substr(tab + 1)}, how)) << std::endl;
   }
   return 0;
 }

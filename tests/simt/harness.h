@@ -2,13 +2,14 @@
 // Runs functions as a GPU would, on this machine: compiled for `cuda simt`, launched through the driver's interface.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "backend/gpu_module.h"
 #include "ir/interp.h"
 #include "ir/ir.h"
 #include "runtime/cuda/driver.h"
-#include "support/rng.h"
+#include "simt/bound_to_threads.h"
 #include "target/target.h"
 
 namespace tenon::simt {
@@ -23,10 +24,5 @@ backend::GpuModule compile(const ir::Function& f);
 
 // The status of the first launch that failed; `args` as interpret has them.
 runtime::cuda::Status run(const ir::Function& f, std::vector<ir::Array>& args);
-
-// The same program for a GPU: the outermost loop of each statement, and one inside of it where that is possible, is bound
-// to blocks or threads, or several statements are put into one kernel with barriers between them. Outermost loops must
-// have constant extents and independent iterations.
-ir::Function bound_to_threads(const ir::Function& f, Rng& rng);
 
 }  // namespace tenon::simt

@@ -50,6 +50,23 @@ class Models : public ::testing::Test {
   static std::string odd() { return in_dir("odd.onnx"); }
 };
 
+TEST_F(Models, CodeForGpusTellsItsLaunches) {
+  const std::string listed = tenon({"explain", model(), "--target", "cuda sm_80"}).out;
+  const size_t line = listed.find('\n') + 1;
+  const std::string kernel = listed.substr(line, listed.find(' ', line) - line);
+  const Outcome o =
+      tenon({"explain", model(), "--target", "cuda sm_80", "--task", kernel, "--show", "ptx"});
+  EXPECT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(o.out.find("// "), 0U) << o.out.substr(0, 200);
+  for (const char* words :
+       {"  grid ", "  block ", "  shared ", ".target sm_80", ".visible .entry"}) {
+    EXPECT_NE(o.out.find(words), std::string::npos) << words;
+  }
+  // Where ptxas is found, its numbers are there, all of them.
+  EXPECT_EQ(o.out.find("  registers ") == std::string::npos,
+            o.out.find("  occupancy ") == std::string::npos);
+}
+
 TEST_F(Models, CheckDescribesTheModel) {
   const Json answer = parse_answer(tenon({"check", model(), "--json"}), "tenon.check/1");
   EXPECT_EQ(answer["ok"], true);

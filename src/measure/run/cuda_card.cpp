@@ -35,16 +35,34 @@ Card::Card() {
   char sentence[runtime::kSentenceBytes] = {};
   driver_ = cuda::open_driver(sentence);
   if (driver_ == nullptr) throw Unable(sentence);
-  cuda::Device device = 0;
-  cuda::Context context = nullptr;
-  cuda::Status s = driver_->DeviceGet(&device, 0);
-  if (s == cuda::kSuccess) s = driver_->DevicePrimaryCtxRetain(&context, device);
-  if (s == cuda::kSuccess) s = driver_->CtxSetCurrent(context);
-  if (s == cuda::kSuccess) s = driver_->StreamCreate(&stream_, cuda::kStreamNonBlocking);
-  if (s != cuda::kSuccess) throw Unable("the card cannot be used: " + words(*driver_, s));
+  const cuda::Status s = open();
+  if (s != cuda::kSuccess) {
+    close();
+    throw Unable("the card cannot be used: " + words(*driver_, s));
+  }
   int32_t l2 = 0;
-  driver_->DeviceGetAttribute(&l2, cuda::kL2Bytes, device);
+  driver_->DeviceGetAttribute(&l2, cuda::kL2Bytes, device_);
   l2_bytes_ = l2;
+}
+
+Card::~Card() {
+  free_kept();
+  close();
+}
+
+cuda::Status Card::open() {
+  cuda::Status s = driver_->DeviceGet(&device_, 0);
+  if (s == cuda::kSuccess) s = driver_->DevicePrimaryCtxRetain(&context_, device_);
+  if (s == cuda::kSuccess) s = driver_->CtxSetCurrent(context_);
+  if (s == cuda::kSuccess) s = driver_->StreamCreate(&stream_, cuda::kStreamNonBlocking);
+  return s;
+}
+
+void Card::close() {
+  if (stream_ != nullptr) driver_->StreamDestroy(stream_);
+  if (context_ == nullptr) return;
+  driver_->CtxSetCurrent(nullptr);
+  driver_->DevicePrimaryCtxRelease(device_);
 }
 
 void Card::check(cuda::Status status, const char* doing) const {

@@ -16,6 +16,7 @@ namespace tenon::run {
 class Card {
  public:
   Card();  // throws Unable where there is no driver or no card
+  ~Card();
   Card(const Card&) = delete;
   Card& operator=(const Card&) = delete;
 
@@ -35,9 +36,13 @@ class Card {
   void give(runtime::cuda::DevicePointer data, int64_t bytes);
 
  private:
+  runtime::cuda::Status open();
+  void close();
   void free_kept();
 
   const runtime::cuda::Driver* driver_ = nullptr;
+  runtime::cuda::Device device_ = 0;
+  runtime::cuda::Context context_ = nullptr;
   runtime::cuda::Stream stream_ = nullptr;
   int64_t l2_bytes_ = 0;
   std::multimap<int64_t, runtime::cuda::DevicePointer> kept_;  // by size

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "backend/gpu_module.h"
@@ -31,17 +32,34 @@ std::vector<PtxasReport> reports_of(const backend::GpuModule& m, const target::T
   return backend::nvptx::assemble(*ptxas, m.ptx, t.gpu().processor).kernels;
 }
 
-// Of the threads that a multiprocessor can hold, those that it does.
-double occupancy(const backend::Launch& l, int registers, const target::Gpu& g) {
-  constexpr int64_t kRegisterUnit = 8;  // a thread has a multiple of them
-  const int64_t threads = l.block[0] * l.block[1] * l.block[2];
-  const int64_t held = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit * threads;
-  int64_t blocks = g.threads_per_multiprocessor / threads;
-  if (held > 0) blocks = std::min(blocks, g.registers_per_multiprocessor / held);
-  if (l.shared_bytes > 0) {
-    blocks = std::min(blocks, g.shared_bytes_per_multiprocessor / l.shared_bytes);
+struct Blocks {
+  std::string_view processor;
+  int64_t most;  // on a multiprocessor
+};
+constexpr Blocks kBlocks[] = {{"sm_80", 32}, {"sm_86", 16}, {"sm_89", 24}, {"sm_90", 32}};
+
+int64_t most_blocks(const target::Gpu& g) {
+  for (const Blocks& b : kBlocks) {
+    if (b.processor == g.processor) return b.most;
   }
-  return static_cast<double>(blocks * threads) / g.threads_per_multiprocessor;
+  return kBlocks[0].most;
+}
+
+int64_t up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+// Of the threads that a multiprocessor can hold, those that it does. Threads come in whole warps, the registers of a warp and
+// the shared memory of a block in units, and each block takes a kilobyte of shared memory more.
+double occupancy(const backend::Launch& l, int registers, const target::Gpu& g) {
+  constexpr int64_t kRegisterUnit = 256;
+  constexpr int64_t kSharedUnit = 128;
+  constexpr int64_t kReservedBytes = 1024;
+  const int64_t warps = up(l.block[0] * l.block[1] * l.block[2], g.warp_threads) / g.warp_threads;
+  const int64_t held = up(int64_t{registers} * g.warp_threads, kRegisterUnit) * warps;
+  const int64_t shared = up(l.shared_bytes, kSharedUnit) + kReservedBytes;
+  int64_t blocks = g.threads_per_multiprocessor / (warps * g.warp_threads);
+  if (held > 0) blocks = std::min(blocks, g.registers_per_multiprocessor / held);
+  blocks = std::min({blocks, g.shared_bytes_per_multiprocessor / shared, most_blocks(g)});
+  return static_cast<double>(blocks * warps * g.warp_threads) / g.threads_per_multiprocessor;
 }
 
 std::string describe(const backend::Launch& l, const std::vector<PtxasReport>& reports,
@@ -64,6 +82,15 @@ std::string describe_launches(const std::string& module_bytes, const target::Tar
   std::string text;
   for (const backend::Launch& l : m.launches) text += describe(l, reports, t.gpu());
   if (m.workspace_bytes > 0) text += fmt::format("workspace {} bytes\n", m.workspace_bytes);
+  return text;
+}
+
+std::string launches_as_comments(const std::string& module_bytes, const target::Target& t) {
+  std::string text;
+  for (const char c : describe_launches(module_bytes, t)) {
+    if (text.empty() || text.back() == '\n') text += "// ";
+    text += c;
+  }
   return text;
 }
 

@@ -92,7 +92,8 @@ void check_is_gpu(const Program& p, const char* name) {
 }
 Json show_ptx(const Program& p, bool) {
   check_is_gpu(p, "ptx");
-  return emit_text(p, Emit::kAssembly);
+  return report::launches_as_comments(emit_text(p, Emit::kObject), p.state.target()) +
+         emit_text(p, Emit::kAssembly);
 }
 Json show_launches(const Program& p, bool) {
   check_is_gpu(p, "launches");
@@ -100,7 +101,8 @@ Json show_launches(const Program& p, bool) {
 }
 Json show_sass(const Program& p, bool) {
   check_is_gpu(p, "sass");
-  return report::disassemble(emit_text(p, Emit::kObject));
+  const std::string module = emit_text(p, Emit::kObject);
+  return report::launches_as_comments(module, p.state.target()) + report::disassemble(module);
 }
 
 struct Section {
