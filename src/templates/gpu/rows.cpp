@@ -90,8 +90,7 @@ class Writer {
     }
     int64_t rule = 32;
     while (rule * 4 < r_.length && rule < 256) rule *= 2;
-    threads_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "threads",
-                      Domain::of({32, 64, 128, 256, 512}), rule);
+    threads_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "threads", threads(), rule);
     std::vector<StageRef> sums, parts;
     for (const te::ComputeOp* op : r_.reductions) {
       // What is reduced last is a copy of its sum then, and can be attached like the others.
@@ -111,6 +110,14 @@ class Writer {
   }
 
  private:
+  // More than a row has elements would be the same program again.
+  Domain threads() const {
+    const int64_t most = std::max(r_.length, elements(r_.out->axes) / r_.rows);
+    std::vector<int64_t> sizes{32};
+    for (int64_t t = 64; t <= 512 && t / 2 < most; t *= 2) sizes.push_back(t);
+    return Domain::of(std::move(sizes));
+  }
+
   // A part of the sum for each of so many threads.
   StageRef share_out(StageRef sum, int64_t threads) {
     if (b_.refused()) return {};
