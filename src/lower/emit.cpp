@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "lower/barriers.h"
 #include "lower/copy.h"
+#include "lower/virtual_threads.h"
 #include "schedule/program.h"
 #include "schedule/rules.h"
 
@@ -99,7 +100,7 @@ class Emitter {
     for (const StageId id : s_.order()) {
       if (schedule::is_stored_twice(s_, s_.stage(id))) twice.insert(buffer(id).get());
     }
-    f.body = insert_barriers(ir::block(std::move(nests)), twice);
+    f.body = insert_barriers(expand_virtual_threads(ir::block(std::move(nests))), twice);
     for (const ir::Buffer& b : workspace) f.body = ir::allocate(b, f.body);
     return f;
   }

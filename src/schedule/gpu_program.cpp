@@ -44,7 +44,7 @@ class KernelChecker {
       }
       if (st.place != Place::kAt) continue;
       if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(bytes(st));
-      if (st.scope == ir::Scope::kRegister) k.registers += (bytes(st) + 3) / 4;
+      if (st.scope == ir::Scope::kRegister) k.registers += copies_of(st) * ((bytes(st) + 3) / 4);
     }
     return k;
   }
@@ -79,6 +79,15 @@ class KernelChecker {
     }
     if (is_stored_twice(s_, st)) last += stride;
     return (last + 1) * st.buffer.dtype().bytes();
+  }
+
+  // A thread keeps what each of its virtual threads has.
+  int64_t copies_of(const Stage& st) const {
+    int64_t n = 1;
+    around(st, [&](const Stage& of, LoopId l) {
+      if (of.loop(l).tag == ir::ThreadTag::kVThread) n *= extent(of.id, l);
+    });
+    return n;
   }
 
   Illegal too_many(IllegalCode code, int64_t value, int64_t limit) const {
@@ -191,9 +200,7 @@ class KernelChecker {
     around(st, [&](const Stage& of, LoopId l) {
       const ir::ThreadTag tag = of.loop(l).tag;
       if (of.id == st.id || !result) return;
-      if (tag == ir::ThreadTag::kVThread) {
-        result = Illegal{.code = IllegalCode::kThreadsMissing, .stage = st.id};
-      } else if (is_real_thread(tag) && extent(of.id, l) < k.threads[dimension_of(tag)]) {
+      if (is_real_thread(tag) && extent(of.id, l) < k.threads[dimension_of(tag)]) {
         result = Illegal{.code = IllegalCode::kSomeThreads,
                          .stage = st.id,
                          .loop = l,
@@ -202,7 +209,32 @@ class KernelChecker {
                          .limit = k.threads[dimension_of(tag)]};
       }
     });
-    return result;
+    if (!result) return result;
+    return check_sources(st);
+  }
+
+  // A thread computes what is shared once, however many virtual threads it has: nothing that only one
+  // of them has goes into it.
+  Result<void> check_sources(const Stage& st) const {
+    bool alone = true;
+    around(st, [&](const Stage& of, LoopId l) {
+      alone = alone && (of.id == st.id || of.loop(l).tag != ir::ThreadTag::kVThread);
+    });
+    if (alone) return {};
+    for (const StageId id : stages_) {
+      const Stage& from = s_.stage(id);
+      if (from.place != Place::kAt || from.scope == ir::Scope::kShared ||
+          is_below(s_, id, st.id, 0))
+        continue;
+      for (const StageId r : s_.readers(id)) {
+        if (!is_below(s_, r, st.id, 0)) continue;
+        return Illegal{.code = IllegalCode::kThreadsOwn,
+                       .stage = id,
+                       .loop = st.at_loop,
+                       .other = st.at_stage};
+      }
+    }
+    return {};
   }
 
   // What is fetched ahead reads nothing that its own iteration computes.

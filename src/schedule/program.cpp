@@ -87,7 +87,8 @@ class ProgramChecker {
   Result<void> check_copies(const Stage& st) const {
     int64_t copies = 1;
     for (const LoopOf& l : loops_around(st)) {
-      if (mark(l.stage, l.loop) != Mark::kUnroll) continue;
+      const bool is_virtual = s_.stage(l.stage).loop(l.loop).tag == ir::ThreadTag::kVThread;
+      if (mark(l.stage, l.loop) != Mark::kUnroll && !is_virtual) continue;
       copies *= extent(l.stage, l.loop);
       if (copies <= limits().unrolled_program) continue;
       return Illegal{.code = IllegalCode::kUnrollTooLarge,

@@ -40,6 +40,7 @@ Target make_target(const Row& row) {
   gpu.l2_bytes = row.l2_bytes;
   Limits limits;
   limits.lanes = 4;  // 16 bytes are the most that one access moves
+  limits.unrolled_loops = 1024;
   // A kernel for each: blocks cannot wait for each other's rows.
   limits.fused_weights_bytes = 0;
   // A block has a dozen rows of scores, three times over: before, in and behind the exponential.

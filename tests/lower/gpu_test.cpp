@@ -67,6 +67,24 @@ unroll C i.2
 unroll C j.3
 compute_at C.cache C j.2
 )";
+// Two virtual threads along each side, so that a thread has four tiles which lie apart.
+const std::string kVirtual = R"(
+cache_write C register
+cache_read A [C.cache] shared
+cache_read B [C.cache] shared
+split C i [2, 4, 1]
+split C j [2, 4, 2]
+reorder C [i.0, j.0, i.1, j.1, i.2, j.2, i.3, j.3]
+bind C i.0 block_y
+bind C j.0 block_x
+bind C i.1 vthread
+bind C j.1 vthread
+bind C i.2 thread_y
+bind C j.2 thread_x
+unroll C i.3
+unroll C j.3
+compute_at C.cache C j.2
+)";
 // Steps of five, for which all threads fetch what they read.
 const std::string kSteps = R"(
 split C.cache k [5]
@@ -100,6 +118,29 @@ bind C i@j.1 thread_x
     {"product of one step, fetched ahead", product(5), kTiles + kSteps + kAhead},
     {"products in turns, two steps ahead", product(10), kTilesInTurns + kSteps + kAhead},
     {"products in turns, three steps ahead", product(11), kTilesInTurns + kSteps + kAhead},
+    {"product by virtual threads", product(10), kVirtual + kSteps},
+    {"product by virtual threads, fetched ahead", product(13), kVirtual + kSteps + kAhead},
+    {"virtual threads inside of threads",
+     "input A: f32[6, 45]\nC[i: 6] = sum(j: 45) A[i, j]\nD[i: 6] = C[i] * 2.0\noutput D\n",
+     R"(
+split D i [2, 2]
+reorder D [i.0, i.2, i.1]
+bind D i.0 block_x
+bind D i.2 thread_x
+bind D i.1 vthread
+compute_at C D i.1
+)"},
+    {"virtual threads that read what is computed once",
+     "input A: f32[6, 9]\nB[i: 6] = sum(k: 9) A[i, k]\n"
+     "C[i: 6, j: 8] = exp(B[i]) * 2.0\nD[i: 6, j: 8] = C[i, j] + B[i]\noutput D\n",
+     R"(
+split D j [2, 2]
+bind D i block_x
+bind D j.1 vthread
+bind D j.2 thread_x
+compute_at C D j.2
+compute_at B D j.2
+)"},
     {"fetched ahead from what is shared inside of the fetch",
      "input A: f32[3, 7]\ninput B: f32[7, 8]\nP[i: 3, k: 7] = A[i, k] + 1.0\n"
      "C[i: 3, j: 8] = sum(k: 7) P[i, k] * B[k, j]\noutput C\n",
@@ -165,6 +206,30 @@ TEST_P(GpuPrograms, GiveTheAnswerOfTheDefinition) {
   EXPECT_EQ(outcome.problem, "");
   const auto lowered = lower(*s);
   EXPECT_TRUE(bool(lowered)) << schedule::render_illegal(*s, lowered.illegal());
+}
+
+// Statements that virtual threads tell apart are there for each of them, others once.
+TEST(GpuPrograms, DoTheWorkOfVirtualThreads) {
+  const schedule::State initial(std::make_shared<const te::ComputeDag>(te::parse(product(10))),
+                                card());
+  const auto s =
+      schedule::replay(initial, schedule::parse_trace(kVirtual + kSteps + kAhead, initial));
+  ASSERT_TRUE(bool(s));
+  RunOptions options;
+  options.stop_after = "emit_loops";
+  const auto f = lower(*s, options);
+  ASSERT_TRUE(bool(f));
+  int64_t barriers = 0;
+  std::vector<int64_t> own;
+  ir::visit(f->body, [&](const ir::Stmt& x) {
+    const auto* loop = x.as<ir::For>();
+    EXPECT_TRUE(loop == nullptr || loop->tag != ir::ThreadTag::kVThread);
+    barriers += x.as<ir::Barrier>() != nullptr ? 1 : 0;
+    const auto* a = x.as<ir::Allocate>();
+    if (a != nullptr && a->buffer->scope == ir::Scope::kRegister) own = a->buffer.shape();
+  });
+  EXPECT_EQ(own, (std::vector<int64_t>{2, 2, 1, 2}));
+  EXPECT_EQ(barriers, 2);
 }
 
 int64_t loops_in(const ir::Stmt& s) {

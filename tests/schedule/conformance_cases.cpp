@@ -171,6 +171,12 @@ std::vector<AppliedCase> applied_cases() {
        "bind D i@j.1 thread_x", kGpu},
       {kMatmul, "compute_at C D j\nbind D i block_x", "bind D j vthread", kGpu},
       {kMatmul,
+       "cache_read A [C] shared\nbind D i block_x\nsplit D j [2, 2]\nbind D j.2 thread_x\n"
+       "compute_at C D j.2\nsplit C k [2]\ncompute_at A.read C k.0\nbind A.read d1 thread_x",
+       "bind D j.1 vthread", kGpu},
+      {kChain, "compute_inline C\nbind D i block_x\nbind D j vthread\ncompute_at B D j",
+       "set_scope B shared", kGpu},
+      {kMatmul,
        "compute_at C D i\nset_scope C shared\nbind D i block_x\nsplit D j [4]\nbind D j.1 thread_x",
        "bind C j thread_x", kGpu},
 

@@ -456,10 +456,9 @@ std::vector<RefusedCase> refused_programs() {
       {kMatmul, "compute_at C D j\nset_scope C shared\nbind D i block_x\nbind D j thread_x", "",
        kThreadsMissing, "C is written by several threads, which its loops do not tell apart", kGpu},
       {kChain,
-       "compute_inline C\nbind D i block_x\nbind D j vthread\ncompute_at B D j\n"
-       "set_scope B shared",
-       "", kThreadsMissing, "B is written by several threads, which its loops do not tell apart",
-       kGpu},
+       "bind D i block_x\nbind D j vthread\ncompute_at C D j\nset_scope C shared\n"
+       "compute_at B D j",
+       "", kThreadsOwn, "B belongs to one thread, and loop j of D runs in several", kGpu},
       {kLong, "bind C i thread_y\nbind C j thread_x", "", kTooManyThreads,
        "C needs 2000 threads in a block; the target has 1024", kGpu},
       {kHuge, "bind C i block_y", "", kTooManyBlocks,

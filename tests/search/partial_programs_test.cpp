@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "search/gpu_tasks.h"
 #include "search/layout/layout_skeleton.h"
 #include "search/programs.h"
 #include "search/space/spaces.h"
@@ -20,6 +21,7 @@ using space::Partial;
 using space::Program;
 
 constexpr int kPrograms = kSanitized ? 1000 : 10000;  // sanitizers take twenty times as long
+constexpr int kGpuPrograms = kSanitized ? 150 : 1500;
 constexpr int kPerSpace = 40;     // programs drawn from one space before the next
 constexpr int kInterpreted = 16;  // one of so many is compared with the interpreter
 
@@ -108,17 +110,18 @@ class Checker {
   Counts& counts_;
 };
 
-TEST(PartialPrograms, AreLegalRecognisedAndRight) {
+void check_all(const std::vector<NamedTask>& tasks, int wanted) {
   Counts counts;
-  const auto tasks = small_tasks();
   std::vector<std::unique_ptr<space::Space>> spaces;
   for (const NamedTask& t : tasks) spaces.push_back(make_space("joint", t.task));
-  for (uint64_t round = 0; counts.programs < kPrograms; ++round) {
+  for (uint64_t round = 0; counts.programs < wanted; ++round) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       Checker checker(tasks[i].task, *spaces[i], counts);
       for (uint64_t k = 0; k < kPerSpace; ++k) {
         checker.check(round * kPerSpace + k);
-        if (HasFatalFailure()) FAIL() << tasks[i].name << " seed " << round * kPerSpace + k;
+        if (testing::Test::HasFatalFailure()) {
+          FAIL() << tasks[i].name << " seed " << round * kPerSpace + k;
+        }
       }
     }
   }
@@ -126,6 +129,10 @@ TEST(PartialPrograms, AreLegalRecognisedAndRight) {
               counts.interpreted);
   EXPECT_LT(counts.refused, counts.programs / 2);
 }
+
+TEST(PartialPrograms, AreLegalRecognisedAndRight) { check_all(small_tasks(), kPrograms); }
+
+TEST(PartialPrograms, OfGpusAreLegalRecognisedAndRight) { check_all(gpu_tasks(), kGpuPrograms); }
 
 // Layouts are the first decisions of the same chain; a sketch or a template of any algorithm follows.
 TEST(PartialPrograms, BeginWithTheLayoutsOfTheEdges) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives each block or thread of a GPU one iteration of a spatial loop. CPU targets refuse it.
 //   for i in 0..128  =>  thread i in 0..128 on thread_x        bind C i thread_x
+// Virtual threads are iterations that one thread does side by side: what is inside of their loop
+// belongs to one of them each, but for what is shared, which a thread computes once for all.
+//   for v { local s; for k { s += .. } }  =>  local s[2]; for k { s[0] += ..; s[1] += .. }
 #pragma once
 
 #include "schedule/fields.h"

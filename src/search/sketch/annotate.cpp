@@ -6,6 +6,7 @@
 #include "schedule/program.h"
 #include "schedule/rules.h"
 #include "search/sketch/find_step.h"
+#include "search/sketch/gpu_annotate.h"
 #include "search/sketch/lanes.h"
 #include "search/sketch/operand_layout.h"
 #include "search/sketch/tiles.h"
@@ -68,6 +69,7 @@ class Annotator {
     for (const TiledStage& t : sketch_.tiled) ask_registers(t);
     fill_structure();
     if (b_.refused()) return;
+    if (!b_.target().is_cpu()) return annotate_gpu(b_, sketch_);
     order_ = b_.state().order();
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) place(*it);
     for (const StageId id : order_) run_in_parallel(id);

@@ -4,6 +4,7 @@
 
 #include "ir/visit.h"
 #include "search/sketch/sketch.h"
+#include "search/sketch/stage_facts.h"
 #include "te/access.h"
 
 namespace tenon::search {
@@ -20,30 +21,6 @@ using schedule::StageRef;
 constexpr std::string_view kStructure = "SSRSRS";
 constexpr int64_t kMaxUnrolledAxis = 8;
 
-bool is_computed(const Sketch& s, StageId id) {
-  const Stage& st = s.state.stage(id);
-  return !st.is_input() && st.place != schedule::Place::kInlined;
-}
-
-// The last element-wise op after a sum of products takes the tiles of the sum, even if it reads two vectors besides.
-bool follows_tiles(const Sketch& s, const te::ComputeOp& op) {
-  if (op.is_reduction()) return false;
-  for (const StageId id : s.state.order()) {
-    const Stage& st = s.state.stage(id);
-    if (st.op != nullptr && st.op->is_reduction() && te::is_elementwise_match(*st.op, op) &&
-        te::has_data_reuse(*st.op)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool needs_tiling(const Sketch& s, StageId id) {
-  if (!is_computed(s, id)) return false;
-  const te::ComputeOp& op = *s.state.stage(id).op;
-  return te::has_data_reuse(op) && !follows_tiles(s, op);
-}
-
 // Judged by its definition: how tensors are stored makes no op more expensive to repeat.
 bool is_inlinable(const Sketch& s, StageId id) {
   const te::ComputeOp* op = definition(s, id);
@@ -52,21 +29,6 @@ bool is_inlinable(const Sketch& s, StageId id) {
 
 bool is_cache(const Sketch& s, StageId id) {
   return std::find(s.caches.begin(), s.caches.end(), id) != s.caches.end();
-}
-
-// The only reader, if it reads element by element and its loops are still whole; -1 otherwise.
-StageId fusible_reader(const Sketch& s, StageId id) {
-  const auto readers = s.state.readers(id);
-  if (readers.size() != 1 || s.state.stage(id).output) return -1;
-  const Stage& reader = s.state.stage(readers[0]);
-  const te::ComputeOp& op = *s.state.stage(id).op;
-  const bool both = op.is_reduction() && reader.op->is_reduction();
-  return !both && te::is_elementwise_match(op, *reader.op) ? reader.id : -1;
-}
-
-Next after(Sketch s, StageId stage) {
-  const StageId before = stage_before(s.state, stage);
-  return {std::move(s), before};
 }
 
 // ---- inline ------------------------------------------------------------------------------------
@@ -178,7 +140,7 @@ std::vector<Next> factor_reduction(const Sketch& s, StageId id) {
 // ---- cache write -------------------------------------------------------------------------------
 
 Applies may_cache(const Sketch& s, StageId id) {
-  return needs_tiling(s, id) && fusible_reader(s, id) < 0 ? Applies::kYes : Applies::kNo;
+  return needs_tiling(s, id) && fusible_reader(s.state, id) < 0 ? Applies::kYes : Applies::kNo;
 }
 
 std::vector<Next> cache_result(const Sketch& s, StageId id) {
@@ -255,7 +217,7 @@ std::vector<Next> tile(const Sketch& s, StageId id) {
 
 Applies may_fuse(const Sketch& s, StageId id) {
   if (!needs_tiling(s, id)) return Applies::kNo;
-  const StageId reader = fusible_reader(s, id);
+  const StageId reader = fusible_reader(s.state, id);
   if (reader < 0 || s.state.stage(reader).loops_touched()) return Applies::kNo;
   return is_cache(s, id) ? Applies::kOnly : Applies::kYes;
 }
@@ -291,7 +253,7 @@ std::vector<Next> tile_and_fuse(const Sketch& s, StageId id) {
   std::vector<Next> out;
   for (const size_t level : {size_t{1}, size_t{2}}) {
     Sketch next = s;
-    TiledStage tiled{id, fusible_reader(s, id), kNone, {}, {}, {}};
+    TiledStage tiled{id, fusible_reader(s.state, id), kNone, {}, {}, {}};
     tiled.stage = as_cache(next, id, &tiled.cache_step);
     if (tiled.stage < 0) continue;
     const LoopId at = tile_reader(next, tiled.host, level, &tiled);
@@ -329,6 +291,6 @@ constexpr SketchRule kRules[] = {
 
 }  // namespace
 
-std::span<const SketchRule> sketch_rules() { return kRules; }
+std::span<const SketchRule> cpu_sketch_rules() { return kRules; }
 
 }  // namespace tenon::search

@@ -60,8 +60,12 @@ bool add_variant(Sketch& s, int64_t algorithm) {
 
 }  // namespace
 
+std::span<const SketchRule> sketch_rules(const target::Target& t) {
+  return t.is_cpu() ? cpu_sketch_rules() : gpu_sketch_rules();
+}
+
 std::optional<Sketch> start_sketch(const task::Task& t, int64_t algorithm) {
-  Sketch s{{}, schedule::State(t.dag, t.target), {}, {}, {}};
+  Sketch s{{}, schedule::State(t.dag, t.target), {}, {}, {}, {}};
   if (!add_variant(s, algorithm)) return std::nullopt;
   for (const schedule::Step& step : task::edge_steps(t)) {
     if (!s.add(step)) return std::nullopt;
@@ -72,11 +76,11 @@ std::optional<Sketch> start_sketch(const task::Task& t, int64_t algorithm) {
 
 std::vector<Sketch> make_sketches(const task::Task& t, std::span<const SketchRule> user,
                                   int64_t algorithm) {
-  if (!t.target->is_cpu()) return {};  // the rules of the table deal out cores and vectors
   auto first = start_sketch(t, algorithm);
   if (!first) return {};
   std::vector<SketchRule> rules(user.begin(), user.end());
-  rules.insert(rules.end(), sketch_rules().begin(), sketch_rules().end());
+  const auto table = sketch_rules(*t.target);
+  rules.insert(rules.end(), table.begin(), table.end());
   std::deque<Next> frontier;
   const StageId last = first->state.order().back();
   frontier.push_back({std::move(*first), last});

@@ -41,12 +41,28 @@ struct TiledStage {
   std::vector<size_t> reduce_splits;
 };
 
+// How a stage becomes part of a GPU's program; what is not planned is a kernel with a few elements per
+// thread. Annotation writes it, sizes, threads and memory included.
+enum class PlanKind : uint8_t {
+  kTile,       // tiles of blocks, virtual threads, threads and registers (Ansor's SSSRRSRS)
+  kShare,      // threads share each sum
+  kRows,       // blocks have rows, inside of which all that is reduced along them is computed
+  kTransform,  // loops over small constant matrices are written out in each thread
+  kInThread,   // computed by the threads that read it, for themselves
+};
+struct Plan {
+  schedule::StageId stage;
+  PlanKind kind;
+  bool split = false;  // blocks share the sums of kTile and kShare; a second kernel adds up
+};
+
 struct Sketch {
   schedule::Trace trace;
   schedule::State state;  // after it, with placeholders for factors
   std::vector<OpenSplit> open;
   std::vector<TiledStage> tiled;
   std::vector<schedule::StageId> caches;  // made by cache_write
+  std::vector<Plan> plans;                // of GPUs, the last stage first
 
   // False, and nothing done, if the step is refused.
   bool add(schedule::Step step);
@@ -68,7 +84,9 @@ struct SketchRule {
   std::vector<Next> (*apply)(const Sketch& s,
                              schedule::StageId stage);  // none: does not fit after all
 };
-std::span<const SketchRule> sketch_rules();
+std::span<const SketchRule> sketch_rules(const target::Target& t);
+std::span<const SketchRule> cpu_sketch_rules();
+std::span<const SketchRule> gpu_sketch_rules();
 
 // The op of the dag that the stage was made for, as the dag has it; null for inputs and for stages that steps made.
 const te::ComputeOp* definition(const Sketch& s, schedule::StageId stage);

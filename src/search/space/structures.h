@@ -7,12 +7,19 @@
 //   R = relu(A*B)      template, fuse1, fuse2, tile
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
+#include "search/sketch/sketch.h"
 #include "task/task.h"
 
 namespace tenon::search {
+
+// The sketches of one algorithm, in the order of the hole. That a sum is written as one product of
+// matrices is how GPUs compute its definition, beside its loops as they are.
+std::vector<Sketch> sketches_of(const task::Task& t, int64_t algorithm,
+                                std::span<const SketchRule> user = {});
 
 inline constexpr const char* kTemplateStructure = "template";
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "schedule/algorithms/algorithms.h"
+#include "search/space/structures.h"
 
 namespace tenon::search {
 namespace {
@@ -39,11 +40,9 @@ bool is_asked(int64_t algorithm, const target::Target& t) {
 TaskSkeleton::TaskSkeleton(const task::Task& t, const Parts& parts)
     : request_{.fixed = t.edges, .borders = false} {
   if (parts.templates) add_templates(t, parts.algorithms);
-  // Sketch rules tile for the registers of a CPU.
-  const bool sketches = parts.sketches && t.target->is_cpu();
-  for (int64_t a = 0; sketches && a <= (parts.algorithms ? last_algorithm() : 0); ++a) {
+  for (int64_t a = 0; parts.sketches && a <= (parts.algorithms ? last_algorithm() : 0); ++a) {
     if (!is_asked(a, *t.target)) continue;
-    for (Sketch& s : make_sketches(t, parts.user, a)) {
+    for (Sketch& s : sketches_of(t, a, parts.user)) {
       of(a).sketches.push_back(
           std::make_unique<SketchSkeleton>(std::move(s), t, parts.operands_in_loop_order));
     }

@@ -164,7 +164,7 @@ class Writer {
     const Loop block = bind_rows(nests);
     for (const StageRef stage : ahead) {
       b_.compute_shared(stage, block);
-      gpu::fetch_together(b_, stage, rows_, threads_, lanes());
+      gpu::fetch_together(b_, stage, {.x = threads_, .y = rows_}, lanes());
     }
     nests.place(block);
   }
