@@ -295,7 +295,7 @@ class Writer {
   void fetch(StageRef stage, Loop at, bool quads) {
     b_.compute_shared(stage, at);
     const int64_t rows = std::min<int64_t>(row_threads_, arith::ceil_div(length(), rows_.value));
-    gpu::fetch_together(b_, stage, rows, threads_, quads ? kLanes : 1);
+    gpu::fetch_together(b_, stage, {.x = threads_, .y = rows}, quads ? kLanes : 1);
   }
 
   void fetch_values(StageRef v) {
