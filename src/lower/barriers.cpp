@@ -106,7 +106,9 @@ class Inserter {
     for (const ir::Stmt& s : b.stmts) {
       // Inside of an allocation the place of a barrier can be found more exactly.
       const bool opens = s.as<ir::Allocate>() != nullptr || s.as<ir::Block>() != nullptr;
-      if (!opens && now_.conflicts(all_of(s))) {
+      // A loop that has a barrier of its own waits there.
+      const bool head_only = s.as<ir::For>() != nullptr;
+      if (!opens && now_.conflicts(touched(s, head_only))) {
         out.push_back(ir::barrier());
         now_ = {};
       }

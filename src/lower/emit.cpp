@@ -159,17 +159,27 @@ class Emitter {
   bool reads_boxes_only(const Stage& st) const {
     bool only = st.op->is_reduction();
     const ir::VarMap axes = axis_values(st, bounds(st.id));
+    // Guards keep the axes of the sum inside, however its loops run.
+    ir::VarMap spatial;
+    arith::Ranges summed = b_.ranges;
+    for (const te::Axis& a : st.op->axes) spatial[a.var.node()] = axes.at(a.var.node());
+    for (const te::Axis& a : st.op->reduce_axes) summed.bind(a.var, {0, a.extent - 1});
     ir::visit_loads(st.op->body, [&](const ir::Load& l) {
       const Stage& from = s_.stage(s_.owner(l.buffer));
       only = only && schedule::computes_whole_box(s_, from);
       for (size_t d = 0; d < l.indices.size() && only; ++d) {
         const schedule::AxisBounds& box = bounds(from.id).axes[d];
-        const ir::Expr at = ir::substitute(l.indices[d], axes) - box.min;
-        const arith::Interval r = arith::interval_of(arith::simplify(at, b_.ranges), b_.ranges);
-        only = r.lo >= 0 && r.hi < box.extent;
+        only = is_inside(ir::substitute(l.indices[d], axes), box, b_.ranges) ||
+               is_inside(ir::substitute(l.indices[d], spatial), box, summed);
       }
     });
     return only;
+  }
+
+  static bool is_inside(const ir::Expr& index, const schedule::AxisBounds& box,
+                        const arith::Ranges& ranges) {
+    const arith::Interval r = arith::interval_of(arith::simplify(index - box.min, ranges), ranges);
+    return r.lo >= 0 && r.hi < box.extent;
   }
 
   ir::Expr localize(const ir::Expr& body) const {

@@ -154,11 +154,10 @@ class Writer {
     rows_ = ask(2, "rows", up_to({1, 2, 4, 8}, length()), rows_by_rule(rows));
     const int64_t most = arith::ceil_div(length(), rows_.value);
     row_threads_ = ask(3, "row_threads", up_to({1, 2, 4, 6, 8, 12, 16, 32}, most), rows);
-    int64_t columns_of = kLanes, depth = kMostDepth;
+    int64_t columns_of = kLanes;
     while (columns_of > 1 && !fits(rows_ * row_threads_, columns_of, kLeastDepth)) columns_of /= 2;
-    while (depth > kLeastDepth && !fits(rows_ * row_threads_, columns_of, depth)) depth /= 2;
     columns_ = ask(4, "columns", up_to({1, 2, 4, 8}, columns()), columns_of);
-    depth_ = ask(5, "depth", up_to({8, 16, 32, 64, 128}, columns()), depth);
+    depth_ = ask(5, "depth", depths(), depth_by_rule());
     const auto shown = [](const schedule::Trace& trace) -> std::optional<int64_t> {
       return std::any_of(trace.begin(), trace.end(), [](const schedule::Step& s) {
         return std::holds_alternative<schedule::Pipeline>(s);
@@ -166,6 +165,24 @@ class Writer {
     };
     pipeline_ =
         b_.ask({HoleKind::kSwitch, out_.id, 0}, "pipeline", Domain::range(0, 1), 1, nullptr, shown);
+  }
+
+  // Rows of a piece of V: whole pieces need no guards.
+  std::vector<int64_t> depths() const {
+    std::vector<int64_t> all = up_to({8, 16, 32, 64, 128}, columns());
+    for (int64_t d = 9; d <= std::min<int64_t>(columns(), 128); ++d) {
+      if (columns() % d == 0 && std::find(all.begin(), all.end(), d) == all.end()) all.push_back(d);
+    }
+    return all;
+  }
+  int64_t depth_by_rule() const {
+    int64_t most = kMostDepth;
+    while (most > kLeastDepth && !fits(rows_ * row_threads_, columns_, most)) most /= 2;
+    if (columns() <= 2 * most && fits(rows_ * row_threads_, columns_, columns() / 2)) {
+      return columns() % most == 0 ? most : columns();
+    }
+    const int64_t whole = divisor(columns(), most);
+    return whole >= kLeastDepth ? whole : most;
   }
 
   // About what a block of so many rows needs, with pieces of K and V of these sizes.
