@@ -68,11 +68,15 @@ def contexts(model, count):
     facts = {"contexts": count, "card_bytes": free - driver.memory()[0], "host_bytes": resident() - host,
              "files": len(os.listdir("/proc/self/fd")) - files}
     driver.release()
-    for index in range(early // 5 + 1):
+    left = []
+    for index in range(early // 5 + 2):
         why = one_life(model)
         if why:
             return {"problems": [f"the card was let go {index} times: {why}"], **facts}
-    facts["card_bytes_let_go"] = free - library.Driver().memory()[0]
+        again = library.Driver()
+        left.append(again.memory()[0])
+        again.release()
+    facts["card_bytes_let_go"] = left[0] - left[-1]
     limits = {"card_bytes": GRAIN, "card_bytes_let_go": GRAIN, "host_bytes": HOST_GROWTH, "files": 0}
     return {"problems": [f"{name} grow by {facts[name]}" for name, most in limits.items() if facts[name] > most], **facts}
 

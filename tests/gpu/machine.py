@@ -67,6 +67,13 @@ class Machine:
         self.sanitizer = self.sanitizer or find_sanitizer()
         self.is_card = self.target != "cuda simt"
 
+    def clear(self):
+        """Removes what an earlier run compiled, perhaps by another program; what PyTorch wrote stays."""
+        shutil.rmtree(self.out / "artifacts", ignore_errors=True)
+        for model in self.out.glob("models/*.onnx"):
+            if not model.with_suffix(".pt").exists():
+                model.unlink()
+
     def left(self):
         return max(1.0, min(86400.0, self.end - time.monotonic()))
 
@@ -125,10 +132,11 @@ class Machine:
             part.rename(path)
         return path
 
-    def compiled(self, model, target=None):
-        """The folder of a library."""
+    def compiled(self, model, target=None, more=None):
+        """The folder of a library; MORE is the environment of the compiler."""
         target = target or self.target
-        folder = self.out / "artifacts" / f"{model.stem}-{target.replace(' ', '_')}"
+        words = [model.stem, target.replace(" ", "_"), *[f"{key}-{value}" for key, value in (more or {}).items()]]
+        folder = self.out / "artifacts" / "-".join(words)
         if not folder.exists():
-            self.must([self.tenon, "compile", model, "--name", "net", "--target", target, "-o", folder, "-q"])
+            self.must([self.tenon, "compile", model, "--name", "net", "--target", target, "-o", folder, "-q"], more=more)
         return folder

@@ -148,8 +148,9 @@ def sentence_cases(machine, folder, other):
          "is too old: it is of version 11.8, and 12.0 or later is needed"),
         ("no card", "refused", folder, 0, told(machine, init=100), "finds no card in this machine"),
         ("no such card", "refused", folder, 99, {}, "there is no card 99"),
-        ("a pretended card", "refused", folder, 0, told(machine), "cannot run that: compile it with --target"),
-        ("another card", "refused", other, 0, {}, "cannot run that: compile it with --target"),
+        ("an old card", "refused", folder, 0, told(machine), "cannot run that: code is made for cards from sm_80 on"),
+        ("another card", "refused", other, 0, {},
+         "cannot run that: " + ("compile it with --target" if machine.is_card else "code is made for cards")),
         ("a full card", "full_card", folder, 0, {}, "memory"),
         ("an odd address", "odd_address", folder, 0, {}, "no multiple of 256"),
     ]
@@ -173,6 +174,31 @@ def sentences(machine):
     return problems, {"sentences": facts}
 
 
+def compared(machine, model, folder):
+    """What is wrong with the outputs of a library; empty: nothing."""
+    done = machine.run([machine.tenon, "compare", model, folder, "--json", "--threads",
+                        max(1, (os.cpu_count() or 1) // AT_ONCE)])
+    words = (done.stderr or done.stdout).strip().splitlines()
+    return "" if done.returncode == 0 else words[-1] if words else f"it ends with {done.returncode}"
+
+
+def ptx(machine):
+    """Cards that do not take the machine code run the PTX: that of sm_80 on any later one, and that of a library which
+    has nothing else."""
+    if not machine.is_card:
+        raise Absent("only a card's own driver takes PTX")
+
+    def one(what):
+        name, target, more = what
+        model = machine.model(name)
+        folder = machine.compiled(model, target, more)
+        found = compared(machine, model, folder)
+        return ([f"{name} for {target}: {found}"] if found else []), {}
+    work = [(name, target, more) for name in ("dqn", "bert_tiny", "squeezenet1_1")
+            for target, more in (("cuda sm_80", {}), (machine.target, {"TENON_PTXAS": "none"}))]
+    return [p for found, _ in at_once(one, work) for p in found], {"libraries": len(work)}
+
+
 def exported(machine, name):
     """The ONNX file of a network that PyTorch writes."""
     folder = machine.out / "models"
@@ -188,12 +214,8 @@ def networks(machine):
     """Networks of the benchmark compile, and are right."""
     def one(name):
         model = exported(machine, name[0]) if name[0] in NOT_IN_ZOO else machine.model(*name)
-        folder = machine.compiled(model)
-        done = machine.run([machine.tenon, "compare", model, folder, "--json", "--threads",
-                            max(1, (os.cpu_count() or 1) // AT_ONCE)])
-        words = (done.stderr or done.stdout).strip().splitlines()
-        return ([f"{name[0]}: {words[-1] if words else done.returncode}"] if done.returncode else []), {
-            name[0]: "right" if done.returncode == 0 else "wrong"}
+        found = compared(machine, model, machine.compiled(model))
+        return ([f"{name[0]}: {found}"] if found else []), {name[0]: "wrong" if found else "right"}
     results = at_once(one, SMALL if machine.small else [(name,) for name in NETWORKS])
     facts = {name: what for _, told_ in results for name, what in told_.items()}
     return [p for found, _ in results for p in found], {"right": sum(w == "right" for w in facts.values()), **facts}
@@ -201,4 +223,5 @@ def networks(machine):
 
 # name: (function, seconds that it may take)
 PARTS = {"suite": (suite, 240), "random": (random_programs, 120), "sanitizer": (sanitizer, 300), "repeat": (repeat, 120),
-         "contexts": (contexts, 120), "sentences": (sentences, 60), "networks": (networks, 400)}
+         "contexts": (contexts, 120), "sentences": (sentences, 60), "ptx": (ptx, 120), "networks": (networks, 400)}
+ON_CARDS = ("ptx",)  # nothing else can run them

@@ -4,9 +4,10 @@
 
 Parts: suite (ONNX's backend suite, as far as the host passes it), random (500 random programs beside the interpreter),
 sanitizer (compute-sanitizer's memcheck and racecheck), repeat (10,000 runs give the same bits), contexts (1,000 leave
-nothing behind), sentences (what goes wrong is said), networks (those of the benchmark are right). Needs Python, a
-driver, and a folder of tools/portable.py --gpu or a build tree. Writes gpu_test.json and logs. Exits 1 if something is wrong, 5
-if a part could not be run, 6 if there is no card.
+nothing behind), sentences (what goes wrong is said), ptx (cards that do not take the machine code run the PTX), networks
+(those of the benchmark are right). Needs Python, a driver, and a folder of tools/portable.py --gpu or a build tree.
+Writes gpu_test.json, gpu_test.txt and logs. Exits 1 if something is wrong, 5 if a part could not be run, 6 if there is
+no card.
 """
 import argparse
 import json
@@ -27,7 +28,7 @@ def parse_arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tenon", type=pathlib.Path, default=machines.ROOT / "build/release", metavar="FOLDER",
                         help="portable folder or build tree (default: %(default)s)")
-    parser.add_argument("--parts", default=",".join(parts.PARTS), help="some of %(default)s")
+    parser.add_argument("--parts", help=f"some of {','.join(parts.PARTS)} (default: all that the target can run)")
     parser.add_argument("--target", default="cuda", help="default: %(default)s, the card at hand")
     parser.add_argument("--driver", default="", help="instead of libcuda.so.1: libtenon_simt.so")
     parser.add_argument("--out", type=pathlib.Path, default=machines.ROOT / "build/gpu_test", metavar="DIR",
@@ -39,7 +40,8 @@ def parse_arguments():
                         help="of one part; defaults: " + ", ".join(f"{n} {s}" for n, (_, s) in parts.PARTS.items()))
     parser.add_argument("--small", action="store_true", help="few of everything, for a card that is pretended")
     arguments = parser.parse_args()
-    arguments.parts = arguments.parts.split(",")
+    arguments.parts = arguments.parts.split(",") if arguments.parts else [
+        name for name in parts.PARTS if arguments.target != "cuda simt" or name not in parts.ON_CARDS]
     for name in [*arguments.parts, *[limit.split("=")[0] for limit in arguments.limit]]:
         if name not in parts.PARTS:
             parser.error(f"there is no part {name}; there are {', '.join(parts.PARTS)}")
@@ -97,6 +99,7 @@ def main():
     arguments.out.mkdir(parents=True, exist_ok=True)
     machine = machines.Machine(arguments.tenon.resolve(), arguments.out.resolve(), arguments.target, arguments.small,
                                arguments.data, arguments.sanitizer, driver=arguments.driver)
+    machine.clear()
     report = {"schema": "tenon.gpu_test/1", "target": arguments.target, "small": arguments.small, "cores": os.cpu_count(),
               **look(machine), "tenon": machine.must([machine.tenon, "version"]).splitlines()[0], "parts": []}
     print(f"{report['card']}, driver {report['driver']}, {report['tenon']}", flush=True)

@@ -29,12 +29,18 @@ bool is_for_another_card(Status status) {
   return status == kNoBinaryForGpu || status == kInvalidImage || status == kInvalidPtx;
 }
 
+constexpr int32_t kOldestMajor = 8;  // of cards that code can be made for
+
 bool refuse_code(const Card& card, Status status, const Log& log, char* sentence) {
   if (is_for_another_card(status)) {
+    char hint[64] = "code is made for cards from sm_80 on";
+    if (card.major >= kOldestMajor) {
+      snprintf(hint, sizeof hint, "compile it with --target \"cuda sm_%d%d\"", card.major,
+               card.minor);
+    }
     snprintf(sentence, kSentenceBytes,
-             "the library %s was compiled for %s, and the card %d (%s) cannot run that: compile it "
-             "with --target \"cuda sm_%d%d\"%s%s",
-             tenon_model.name, tenon_cuda.processor, card.number, card.name, card.major, card.minor,
+             "the library %s was compiled for %s, and the card %d (%s) cannot run that: %s%s%s",
+             tenon_model.name, tenon_cuda.processor, card.number, card.name, hint,
              log.text[0] != 0 ? "; the driver says: " : "", log.text);
     return false;
   }
