@@ -15,7 +15,7 @@
 namespace tenon::bench {
 namespace {
 
-constexpr Protocol kShort = {.rounds = 1, .turn_s = 0.0005, .settle_s = 0};
+constexpr timing::Protocol kShort = {.rounds = 1, .turn_s = 0.0005, .settle_s = 0};
 
 struct Runtime {
   const tenon_runtime* rt = tenon_runtime_create(1);
@@ -98,7 +98,7 @@ TEST(ErrorOf, IsRelativeToTheLargestValue) {
 }
 
 // A contestant that gives `scale` times the right answer.
-Contestant pretend(const std::string& name, const Data& data, float scale) {
+timing::Contestant pretend(const std::string& name, const Data& data, float scale) {
   return {.name = name,
           .run = [] {},
           .output =
@@ -145,7 +145,7 @@ TEST(RunRow, AWrongContestantIsReportedAndNotTimed) {
          return std::vector{pretend("onednn", d, 1.0F)};
        }},
       {"loops", "",
-       [](const Workload&, const Data&, const tenon_runtime*) -> std::vector<Contestant> {
+       [](const Workload&, const Data&, const tenon_runtime*) -> std::vector<timing::Contestant> {
          throw std::runtime_error("no such kernel");
        }}};
   const Row row = run_row(w, data, runtime.rt, kShort, sources);
