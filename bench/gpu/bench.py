@@ -29,7 +29,7 @@ import tuning  # noqa: E402
 PEERS = ("eager", "graph", "graph_nhwc", "compile")
 TUNE_SLACK_S = 90  # what `tenon tune` may take beyond its budget
 AT_ONCE = 4        # processes that write models, of 2 to 3 GB each
-WARM_S = 150       # what torch.compile may take to fill its cache
+WARM_S = 120       # what torch.compile may take to fill its cache
 LOOK = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)"
 
 

@@ -66,7 +66,8 @@ def check_files(checks, folder):
         checks.expect(good, f"{file.name} runs with glibc 2.36", f"it asks for {newest}")
     archive = folder.with_name(folder.name + ".tar.xz")
     size, most = archive.stat().st_size, MAX_BYTES / 1e6
-    checks.expect(size <= MAX_BYTES, f"{archive.name} has {size / 1e6:.1f} of {most:.0f} MB")
+    with_tests = (folder / "gpu").exists()  # for a machine with a card, not for users
+    checks.expect(size <= MAX_BYTES or with_tests, f"{archive.name} has {size / 1e6:.1f} of {most:.0f} MB")
 
 
 @contextlib.contextmanager
