@@ -64,10 +64,10 @@ TEST_F(OracleTest, APrefixEndsWithItsNode) {
 }
 
 TEST_F(OracleTest, TheTasksOfANetworkAreThoseOfItsArtifact) {
-  const plan::Network network = decide(graph_, "net", options_);
+  const plan::Network network = compile::decide(graph_, "net", options_);
   const TaskList planned = list_tasks(network, options_.target);
   const auto folder = PrivateFolder::temporary("tasks");
-  artifact::write(build(network, options_), {folder.path() / "net", {}, 0});
+  artifact::write(compile::build(network, options_), {folder.path() / "net", {}, 0});
   const TaskList written = list_tasks(artifact::Model::load(folder.path() / "net"));
   EXPECT_EQ(planned.model, "net");
   ASSERT_EQ(planned.tasks.size(), written.tasks.size());
@@ -94,7 +94,7 @@ TEST(LoadedKernel, RunsAsOftenAsWanted) {
   const schedule::State state(dag, std::make_shared<const target::Target>(target::host_target()));
   const std::vector<ir::Array> inputs = random_inputs(*dag, 1);
   check_fits_memory(*dag);
-  const LoadedKernel kernel(state, *lower::lower(state, {}), inputs);
+  const LoadedKernel kernel(state, *lower::lower(state), inputs);
   const tenon_runtime* rt = tenon_runtime_create(1);
   for (int i = 0; i < 2; ++i) {
     kernel.run(rt);
