@@ -67,7 +67,7 @@ TEST_F(OracleTest, TheTasksOfANetworkAreThoseOfItsArtifact) {
   const plan::Network network = compile::decide(graph_, "net", options_);
   const TaskList planned = list_tasks(network, options_.target);
   const auto folder = PrivateFolder::temporary("tasks");
-  artifact::write(build(network, options_), {folder.path() / "net", {}, 0});
+  artifact::write(compile::build(network, options_), {folder.path() / "net", {}, 0});
   const TaskList written = list_tasks(artifact::Model::load(folder.path() / "net"));
   EXPECT_EQ(planned.model, "net");
   ASSERT_EQ(planned.tasks.size(), written.tasks.size());

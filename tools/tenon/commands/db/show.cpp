@@ -123,56 +123,80 @@ Json last_event(const std::vector<db::EventRow>& events, const char* name) {
   return nullptr;
 }
 
-int show_run(const db::Database& db, const db::RunRow& run, const Console& console) {
+// What the records and the events of a run say.
+struct RunRecords {
+  history::Tally all;
+  Json tasks = Json::array();
+  std::string rows;  // the tasks as text
+  size_t events = 0;
+  Json end;  // the event that ended the run, if one did
+
+  void add(const history::TaskRecords& e, const history::KeyRecords& k) {
+    tasks.push_back({{"task", e.task.key},
+                     {"label", e.task.label},
+                     {"target", k.key.target},
+                     {"protocol", k.key.protocol},
+                     {"measured", k.tally.measured},
+                     {"failed", k.tally.failed},
+                     {"outcomes", k.tally.outcomes},
+                     {"best_s", k.best ? Json(k.best->median_s) : Json()},
+                     {"verified", k.best && k.best->verified}});
+    rows += fmt::format("  {:<16}  {:<28} {:>10}  {:>8} measured  {:>6} failed\n", e.task.key,
+                        escaped(e.task.label), k.best ? time_text(k.best->median_s) : "-",
+                        k.tally.measured, k.tally.failed);
+  }
+};
+
+RunRecords records_of_run(const db::Database& db, const db::RunRow& run) {
   history::SelectionOptions only;
   only.run = run.id;
   const history::Selection s = select(db, only);
-  history::Tally all;
-  Json tasks = Json::array();
-  std::string rows;
+  RunRecords r;
   for (const history::TaskRecords& e : records_of(db, s)) {
     for (const history::KeyRecords& k : e.keys) {
-      for (const auto& g : s.keys.at(k.key)) all.add(g);
-      tasks.push_back({{"task", e.task.key},
-                       {"label", e.task.label},
-                       {"target", k.key.target},
-                       {"protocol", k.key.protocol},
-                       {"measured", k.tally.measured},
-                       {"failed", k.tally.failed},
-                       {"outcomes", k.tally.outcomes},
-                       {"best_s", k.best ? Json(k.best->median_s) : Json()},
-                       {"verified", k.best && k.best->verified}});
-      rows += fmt::format("  {:<16}  {:<28} {:>10}  {:>8} measured  {:>6} failed\n", e.task.key,
-                          escaped(e.task.label), k.best ? time_text(k.best->median_s) : "-",
-                          k.tally.measured, k.tally.failed);
+      for (const auto& g : s.keys.at(k.key)) r.all.add(g);
+      r.add(e, k);
     }
   }
   const auto events = db.events(run.id);
-  const Json end = last_event(events, "end");
-  const Json answer = {{"schema", "tenon.db/1"},
-                       {"verb", "show"},
-                       {"run", run.id},
-                       {"command", run.command},
-                       {"model", run.model},
-                       {"started", run.started},
-                       {"finished", run.finished.empty() ? Json() : Json(run.finished)},
-                       {"measured", run.measured},
-                       {"failed", run.failed},
-                       {"outcomes", all.outcomes},
-                       {"events", events.size()},
-                       {"end", end},
-                       {"tasks", tasks}};
+  r.events = events.size();
+  r.end = last_event(events, "end");
+  return r;
+}
+
+Json run_json(const db::RunRow& run, const RunRecords& r) {
+  return {{"schema", "tenon.db/1"},
+          {"verb", "show"},
+          {"run", run.id},
+          {"command", run.command},
+          {"model", run.model},
+          {"started", run.started},
+          {"finished", run.finished.empty() ? Json() : Json(run.finished)},
+          {"measured", run.measured},
+          {"failed", run.failed},
+          {"outcomes", r.all.outcomes},
+          {"events", r.events},
+          {"end", r.end},
+          {"tasks", r.tasks}};
+}
+
+std::string run_text(const db::RunRow& run, const RunRecords& r) {
   std::string text = fmt::format(
       "run      {}\nmodel    {}\ncommand  {}\ntime     from {} {}\nrows     {} measured, {} "
       "failed, "
       "{} events\noutcomes {}\n",
       escaped(run.id), escaped(run.model), escaped(run.command), escaped(run.started),
       run.finished.empty() ? "(cut off, or going on)" : "to " + run.finished, run.measured,
-      run.failed, events.size(), failures_text(all.outcomes));
-  if (end.is_object() && end.contains("reason") && end["reason"].is_string()) {
-    text += fmt::format("ended    {}\n", escaped(end["reason"].get<std::string>()));
+      run.failed, r.events, failures_text(r.all.outcomes));
+  if (r.end.is_object() && r.end.contains("reason") && r.end["reason"].is_string()) {
+    text += fmt::format("ended    {}\n", escaped(r.end["reason"].get<std::string>()));
   }
-  console.answer(console.json() ? tools::to_text(answer) : text + "tasks\n" + rows);
+  return text + "tasks\n" + r.rows;
+}
+
+int show_run(const db::Database& db, const db::RunRow& run, const Console& console) {
+  const RunRecords r = records_of_run(db, run);
+  console.answer(console.json() ? tools::to_text(run_json(run, r)) : run_text(run, r));
   return kExitOk;
 }
 
