@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arith/interval.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
@@ -74,10 +75,17 @@ class KernelChecker {
   int64_t extent(StageId id, LoopId l) const {
     return b_.stages[static_cast<size_t>(id)].extents[static_cast<size_t>(l)];
   }
+  // With the gaps between rows that storage_align leaves.
   int64_t bytes(const Stage& st) const {
-    int64_t n = st.buffer.dtype().bytes();
-    for (const AxisBounds& a : b_.stages[static_cast<size_t>(st.id)].axes) n *= a.extent;
-    return n;
+    const auto& axes = b_.stages[static_cast<size_t>(st.id)].axes;
+    int64_t n = 1;
+    for (size_t d = axes.size(); d-- > 0;) {
+      n *= axes[d].extent;
+      if (static_cast<int64_t>(d) == st.align_dim + 1 && st.align_dim >= 0) {
+        n += arith::floor_mod(st.align_offset - n, st.align_factor);
+      }
+    }
+    return n * st.buffer.dtype().bytes();
   }
 
   // A thread keeps what each of its virtual threads has.
