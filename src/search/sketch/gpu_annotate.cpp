@@ -9,6 +9,7 @@
 #include "schedule/primitives/set_scope.h"
 #include "schedule/trace.h"
 #include "search/sketch/factors.h"
+#include "search/sketch/gpu_constants.h"
 #include "search/sketch/gpu_holes.h"
 #include "search/sketch/gpu_share.h"
 #include "search/sketch/gpu_tile.h"
@@ -255,7 +256,13 @@ void inline_all(schedule::State& s, StageId id) {
 
 }  // namespace
 
-void annotate_gpu(Builder& b, const Sketch& s) { GpuAnnotator(b, s).run(); }
+void annotate_gpu(Builder& b, const Sketch& s, bool constants_in_loop_order) {
+  for (const Plan& p : s.plans) {
+    const bool tiled = p.kind == PlanKind::kTile;
+    if (tiled && constants_in_loop_order) store_constants(b, StageRef{p.stage});
+  }
+  GpuAnnotator(b, s).run();
+}
 
 int64_t elements_of(const std::vector<te::Axis>& axes) {
   int64_t n = 1;

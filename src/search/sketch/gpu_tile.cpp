@@ -9,6 +9,7 @@
 #include "schedule/primitives/set_scope.h"
 #include "search/sketch/factors.h"
 #include "search/sketch/find_step.h"
+#include "search/sketch/gpu_constants.h"
 #include "search/sketch/gpu_holes.h"
 #include "search/sketch/tiles.h"
 
@@ -39,7 +40,7 @@ class Writer {
          std::span<const schedule::StageId> kept)
       : b_(b), out_(out), sum_(sum), kept_(kept), axes_(b.now(out).axes), tiles_(axes_.size()) {
     for (size_t d = outer; d < axes_.size(); ++d) {
-      tiles_[d].cut = axes_[d].extent > 1 && !is_batch(d);
+      tiles_[d].cut = axes_[d].extent > 1 && !is_batch_axis(b.now(sum), d);
     }
     whole_ = std::min<int64_t>(b.target().gpu().warp_threads, most_threads_beside(axes_.size()));
   }
@@ -56,17 +57,6 @@ class Writer {
   }
 
  private:
-  // All operands are read at another place for each of its values: tiles along it share nothing.
-  bool is_batch(size_t d) const {
-    bool all = true;
-    const te::ComputeOp& op = b_.now(sum_);
-    for (const te::Access& a : te::accesses(op)) {
-      all = all && std::any_of(a.indices.begin(), a.indices.end(),
-                               [&](const ir::Expr& i) { return i.same_as(op.axes[d].var); });
-    }
-    return all;
-  }
-
   // ---- the result --------------------------------------------------------------------------------
 
   void ask_tiles() {
