@@ -47,6 +47,9 @@ bool is_block(const DraftLoop& l) { return l.mark == Mark::kThread && ir::is_blo
 bool is_bound(const DraftLoop& l) {
   return is_block(l) || (l.mark == Mark::kThread && ir::is_real_thread(l.tag));
 }
+bool is_virtual(const DraftLoop& l) {
+  return l.mark == Mark::kThread && l.tag == ThreadTag::kVThread;
+}
 
 // What one statement asks of a launch, for one block.
 struct Asked {
@@ -78,8 +81,11 @@ class Statement {
     double copies = 1, turns = 1;
     for (size_t l = 0; l < n_.loops.size(); ++l) {
       const DraftLoop& loop = n_.loops[l];
-      if (is_bound(loop)) continue;
-      (l >= tile_ ? copies : turns) *= loop.extent;
+      if (is_copy(l)) {
+        copies *= loop.extent;
+      } else if (!is_bound(loop) && !is_virtual(loop)) {
+        turns *= loop.extent;
+      }
     }
     double instructions = copies * n_.ops + kTurn;
     for (size_t i = 0; i < n_.accesses.size(); ++i) add(i, threads, turns, instructions, a);
@@ -105,6 +111,12 @@ class Statement {
     return false;
   }
 
+  // Virtual threads repeat what is not computed once for all of them.
+  bool is_copy(size_t l) const {
+    if (is_virtual(n_.loops[l])) return n_.accesses[0].scope != Scope::kShared;
+    return l >= tile_ && !is_bound(n_.loops[l]);
+  }
+
   // The loops that leave straight code.
   void find_tile() {
     tile_ = n_.loops.size();
@@ -122,8 +134,9 @@ class Statement {
     const DraftAccess& of = n_.accesses[access];
     const bool held = of.scope == Scope::kRegister || of.scope == Scope::kLocal;
     double count = 1, lanes = 1;
-    for (size_t l = tile_; l < n_.loops.size(); ++l) {
-      if (is_bound(n_.loops[l]) || !moves(of, l)) continue;
+    for (size_t l = 0; l < n_.loops.size(); ++l) {
+      const bool each = held && l < of.from && is_virtual(n_.loops[l]);
+      if (!each && (!is_copy(l) || !moves(of, l))) continue;
       count *= n_.loops[l].extent;
       if (n_.loops[l].mark == Mark::kVectorize) lanes = n_.loops[l].extent;
     }

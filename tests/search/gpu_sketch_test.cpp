@@ -83,11 +83,55 @@ TEST_P(GpuSketchCounts, AreThoseOfTheRules) {
 INSTANTIATE_TEST_SUITE_P(Ops, GpuSketchCounts, testing::ValuesIn(counts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A rule of a user's plans for its stage before the table's do.
+TEST(GpuSketches, UserRulesComeFirst) {
+  const SketchRule share{"share_all",
+                         [](const Sketch& s, schedule::StageId id) {
+                           const schedule::Stage& st = s.state.stage(id);
+                           return !st.is_input() && st.op->is_reduction() ? Applies::kOnly
+                                                                          : Applies::kNo;
+                         },
+                         [](const Sketch& s, schedule::StageId id) {
+                           Sketch next = s;
+                           next.plans.push_back({id, PlanKind::kShare});
+                           const schedule::StageId before = stage_before(next.state, id);
+                           return std::vector<Next>{{std::move(next), before}};
+                         }};
+  const task::Task t = make_task(
+      [](Builder& b) {
+        const auto a = b.input("A", ir::kF32, {6, 18});
+        b.output(te::matmul(b, "C", a, b.input("W", ir::kF32, {18, 5})));
+      },
+      "cuda simt");
+  ASSERT_EQ(make_sketches(t, std::span(&share, 1)).size(), 1u);
+  const auto space = make_sketch_space(t, std::span(&share, 1));
+  Rng rng(1);
+  for (int i = 0; i < 5; ++i) {
+    const auto p = space->sample(rng);
+    ASSERT_TRUE(bool(p));
+    EXPECT_EQ(fault_of(t, *p), "");
+  }
+}
+
 // ---- that they are right -------------------------------------------------------------------------
 
 struct Tally {
   int drawn = 0, refused = 0, checked = 0;
+  std::map<std::string, int> why;
+
+  void add(const Tally& t) {
+    drawn += t.drawn;
+    refused += t.refused;
+    checked += t.checked;
+    for (const auto& [name, n] : t.why) why[name] += n;
+  }
 };
+
+std::string to_string(const std::map<std::string, int>& why) {
+  std::string out;
+  for (const auto& [name, n] : why) out += ", " + std::to_string(n) + " x " + name;
+  return out;
+}
 
 // Programs of each structure of each algorithm of a task.
 class Draws {
@@ -95,8 +139,10 @@ class Draws {
   Draws(const NamedTask& t, std::map<std::string, Tally>& tallies)
       : t_(t), space_(make_space("sketch", t.task)), tallies_(tallies) {}
 
+  // So many programs of each, or as many as `draws` times as many draws give.
   template <class Fn>
-  void each(int wanted, const Fn& check) {
+  void each(int wanted, const Fn& check, uint64_t draws = 12) {
+    draws_ = draws;
     if (space_ == nullptr) return;
     const auto algorithms = space_->next({});
     if (algorithms && algorithms->id.kind == HoleKind::kAlgorithm) {
@@ -128,7 +174,8 @@ class Draws {
   void draw(const Choices& prefix, const std::string& name, int wanted, const Fn& check) {
     Tally& tally = tallies_[name];
     int found = 0;
-    for (uint64_t seed = 0; seed < 12 * static_cast<uint64_t>(wanted) && found < wanted; ++seed) {
+    for (uint64_t seed = 0; seed < draws_ * static_cast<uint64_t>(wanted) && found < wanted;
+         ++seed) {
       Rng rng(seed);
       space::Blindly blindly(rng);
       space::Follow follow(prefix, blindly);
@@ -136,7 +183,7 @@ class Draws {
       ++tally.drawn;
       if (!p) {
         ++tally.refused;
-        ++why_[std::string(illegal_name(p.illegal().code))];
+        ++tally.why[std::string(illegal_name(p.illegal().code))];
         continue;
       }
       ++found;
@@ -144,32 +191,28 @@ class Draws {
       check(*space_, *p);
       if (testing::Test::HasFatalFailure()) return;
     }
-    EXPECT_GT(found, 0) << t_.name << ": no program of " << name << why();
-  }
-
-  std::string why() const {
-    std::string out;
-    for (const auto& [name, n] : why_) out += ", " + std::to_string(n) + " x " + name;
-    return out;
+    EXPECT_GT(found, 0) << t_.name << ": no program of " << name << to_string(tally.why);
   }
 
   const NamedTask& t_;
   std::unique_ptr<space::Space> space_;
   std::map<std::string, Tally>& tallies_;
-  std::map<std::string, int> why_;
+  uint64_t draws_ = 12;
 };
 
-void print(const std::map<std::string, Tally>& tallies) {
+void print(const std::string& name, const Tally& t) {
+  std::printf("%-50s %5d drawn, %5d taken, %5d refused before code was made%s\n", name.c_str(),
+              t.drawn, t.checked, t.refused, to_string(t.why).c_str());
+}
+
+Tally print(const std::map<std::string, Tally>& tallies) {
   Tally all;
   for (const auto& [name, t] : tallies) {
-    std::printf("%-50s %5d drawn, %5d refused before code was made, %5d right\n", name.c_str(),
-                t.drawn, t.refused, t.checked);
-    all.drawn += t.drawn;
-    all.refused += t.refused;
-    all.checked += t.checked;
+    print(name, t);
+    all.add(t);
   }
-  std::printf("%-50s %5d drawn, %5d refused before code was made, %5d right\n", "all of them",
-              all.drawn, all.refused, all.checked);
+  print("all of them", all);
+  return all;
 }
 
 TEST(GpuSketches, ProgramsOfEachAreRight) {
@@ -212,6 +255,57 @@ TEST(GpuSketches, KernelsOfEachAreRight) {
     if (HasFatalFailure()) break;
   }
   print(tallies);
+}
+
+std::vector<NamedTask> network_tasks() {
+  std::vector<NamedTask> out;
+  const auto add = [&](const char* name, const Build& build) {
+    out.push_back({name, make_task(build, "cuda sm_90")});
+  };
+  const auto conv = [](int64_t in, int64_t filters, int64_t size, int64_t taps) {
+    return [=](Builder& b) {
+      const int64_t pad = taps / 2;
+      const auto x = b.input("X", ir::kF32, {1, in, size, size});
+      const auto w = b.constant("W", ir::kF32, {filters, in, taps, taps});
+      b.output(te::relu(b, "R", te::conv(b, "Y", x, w, {{1, 1}, {pad, pad}, {pad, pad}, {}, 1})));
+    };
+  };
+  add("conv 3x3 64@56", conv(64, 64, 56, 3));
+  add("conv 3x3 512@7", conv(512, 512, 7, 3));
+  add("conv 1x1 1024-256@14", conv(1024, 256, 14, 1));
+  add("matmul 128x768x768", [](Builder& b) {
+    const auto a = b.input("A", ir::kF32, {128, 768});
+    b.output(te::matmul(b, "C", a, b.constant("W", ir::kF32, {768, 768})));
+  });
+  add("dense 2048-1000", [](Builder& b) {
+    const auto a = b.input("A", ir::kF32, {1, 2048});
+    b.output(te::matmul(b, "C", a, b.constant("W", ir::kF32, {2048, 1000})));
+  });
+  add("softmax 12x128x128", [](Builder& b) {
+    b.output(te::softmax(b, "Y", b.input("X", ir::kF32, {12, 128, 128})));
+  });
+  return out;
+}
+
+// What is drawn for shapes of networks is mostly accepted, and what is accepted becomes code.
+TEST(GpuSketches, OfNetworksBecomeCode) {
+  std::map<std::string, Tally> tallies;
+  const auto ptx = backend::make_compiler(simt::gpu("sm_90"));
+  int64_t made = 0;
+  for (const NamedTask& t : network_tasks()) {
+    SCOPED_TRACE(t.name);
+    int64_t n = 0;
+    Draws(t, tallies).each(kSanitized ? 2 : 20, [&](const space::Space&, const Program& p) {
+      if (n++ % (kSanitized ? 100 : 40) != 0) return;
+      const auto f = lower::lower(p.state);
+      ASSERT_TRUE(bool(f)) << schedule::to_text(p.trace, {t.task.dag, t.task.target});
+      EXPECT_FALSE(ptx->emit(*f, backend::Emit::kAssembly).bytes.empty());
+      ++made;
+    });
+  }
+  const Tally all = print(tallies);
+  std::printf("%d of them became PTX\n", static_cast<int>(made));
+  EXPECT_LT(all.refused * 10, all.drawn * 6);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class Annotator {
     for (const TiledStage& t : sketch_.tiled) ask_registers(t);
     fill_structure();
     if (b_.refused()) return;
-    if (!b_.target().is_cpu()) return annotate_gpu(b_, sketch_);
+    if (!b_.target().is_cpu()) return annotate_gpu(b_, sketch_, s_.operands_in_loop_order_);
     order_ = b_.state().order();
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) place(*it);
     for (const StageId id : order_) run_in_parallel(id);

@@ -9,6 +9,7 @@
 #include "schedule/primitives/set_scope.h"
 #include "schedule/trace.h"
 #include "search/sketch/factors.h"
+#include "search/sketch/gpu_constants.h"
 #include "search/sketch/gpu_holes.h"
 #include "search/sketch/gpu_share.h"
 #include "search/sketch/gpu_tile.h"
@@ -158,7 +159,8 @@ class GpuAnnotator {
   // A few elements per thread; the sum that they finish is computed there.
   void write_elements(StageRef out, std::optional<StageRef> sum) {
     if (b_.refused() || b_.now(out).axes.empty()) return;
-    const auto thread = bind_loops(out, spatial_loops(out), !sum && !b_.now(out).is_reduction());
+    const bool vectors = !sum && !b_.now(out).is_reduction();
+    const Loop thread = bind_loops(out, spatial_loops(out), vectors ? 4 : 1, kMostElements);
     if (!sum) return;
     b_.compute_at(*sum, thread);
     if (b_.refused()) return;
@@ -167,12 +169,13 @@ class GpuAnnotator {
   }
 
   // Elements that lie apart by as many as there are threads, and lanes beside each other.
-  Loop bind_loops(StageRef stage, const std::vector<Loop>& loops, bool vectors) {
+  Loop bind_loops(StageRef stage, const std::vector<Loop>& loops, int64_t most_lanes,
+                  int64_t most_apart) {
     const target::Gpu& gpu = b_.target().gpu();
     const Loop all = b_.fuse(loops);
     const int64_t extent = b_.extent(all);
-    const bool whole = vectors && b_.now(stage).axes.back().extent % 4 == 0;
-    const Value lanes = ask_lanes(b_, stage, whole ? 4 : 1);
+    const bool whole = b_.now(stage).axes.back().extent % most_lanes == 0;
+    const Value lanes = ask_lanes(b_, stage, whole ? most_lanes : 1);
     const int64_t left = (extent + lanes - 1) / lanes;
     const int64_t least = std::min<int64_t>(gpu.warp_threads, left);
     std::vector<int64_t> sizes;
@@ -180,7 +183,7 @@ class GpuAnnotator {
       sizes.push_back(t);
     const Value threads =
         b_.ask({HoleKind::kFactor, stage.id, 0}, "threads", Domain::of(std::move(sizes)), 128);
-    const int64_t turns = std::min<int64_t>(kMostElements, (left + threads - 1) / threads);
+    const int64_t turns = std::min<int64_t>(most_apart, (left + threads - 1) / threads);
     const Value apart =
         b_.ask({HoleKind::kFactor, stage.id, 1}, "apart", powers_of_two(1, turns), 1);
     std::vector<Value> cut{apart, threads};
@@ -214,7 +217,7 @@ class GpuAnnotator {
     for (const auto& more : {sums, written}) order.insert(order.end(), more.begin(), more.end());
     b_.reorder(order);
     for (const Loop& l : written) b_.unroll(l);
-    return bind_loops(stage, outer, false);
+    return bind_loops(stage, outer, 1, 1);
   }
 
   void keep_in_thread(StageRef stage) {
@@ -253,7 +256,13 @@ void inline_all(schedule::State& s, StageId id) {
 
 }  // namespace
 
-void annotate_gpu(Builder& b, const Sketch& s) { GpuAnnotator(b, s).run(); }
+void annotate_gpu(Builder& b, const Sketch& s, bool constants_in_loop_order) {
+  for (const Plan& p : s.plans) {
+    const bool tiled = p.kind == PlanKind::kTile;
+    if (tiled && constants_in_loop_order) store_constants(b, StageRef{p.stage});
+  }
+  GpuAnnotator(b, s).run();
+}
 
 int64_t elements_of(const std::vector<te::Axis>& axes) {
   int64_t n = 1;

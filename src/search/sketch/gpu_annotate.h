@@ -13,8 +13,9 @@
 
 namespace tenon::search {
 
-// Goes on from the steps of the sketch.
-void annotate_gpu(space::Builder& b, const Sketch& s);
+// Goes on from the steps of the sketch. `constants_in_loop_order`: those that tiles read are stored
+// as they are fetched.
+void annotate_gpu(space::Builder& b, const Sketch& s, bool constants_in_loop_order);
 
 int64_t elements_of(const std::vector<te::Axis>& axes);
 

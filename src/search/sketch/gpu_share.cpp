@@ -23,7 +23,7 @@ using space::Value;
 constexpr int64_t kLeastThreads = 4, kMostThreads = 512;  // that share a sum
 constexpr int64_t kMostSums = 64;                         // of a block
 constexpr int64_t kAtLast = 16;                           // parts that one thread adds up
-constexpr int32_t kAlong = 2;  // HoleId::number of the switch, beside those of tiles
+constexpr int32_t kAlong = 8;  // HoleId::number of the switch, beside those of tiles
 
 int64_t length_of(const Builder& b, StageRef sum) {
   int64_t n = 1;

@@ -9,8 +9,10 @@
 #include "schedule/primitives/set_scope.h"
 #include "search/sketch/factors.h"
 #include "search/sketch/find_step.h"
+#include "search/sketch/gpu_constants.h"
 #include "search/sketch/gpu_holes.h"
 #include "search/sketch/tiles.h"
+#include "te/access.h"
 
 namespace tenon::search {
 namespace {
@@ -22,10 +24,10 @@ using space::Loop;
 using space::StageRef;
 using space::Value;
 
-constexpr int64_t kMostInner = 16;              // elements of a thread along one axis
-constexpr int64_t kMostDepth = 64;              // of the sums between two barriers
-constexpr int64_t kLanes = 4;                   // that are moved at once
-enum Switch : int32_t { kShared, kPipelined };  // HoleId::number of switches
+constexpr int64_t kMostInner = 16;                       // elements of a thread along one axis
+constexpr int64_t kMostDepth = 64;                       // of the sums between two barriers
+constexpr int64_t kLanes = 4;                            // that are moved at once
+enum Switch : int32_t { kShared, kPipelined, kPadded };  // HoleId::number of switches
 
 // Sizes of tiles along one axis of the result.
 struct AxisTile {
@@ -39,7 +41,7 @@ class Writer {
          std::span<const schedule::StageId> kept)
       : b_(b), out_(out), sum_(sum), kept_(kept), axes_(b.now(out).axes), tiles_(axes_.size()) {
     for (size_t d = outer; d < axes_.size(); ++d) {
-      tiles_[d].cut = axes_[d].extent > 1 && !is_batch(d);
+      tiles_[d].cut = axes_[d].extent > 1 && !is_batch_axis(b.now(sum), d);
     }
     whole_ = std::min<int64_t>(b.target().gpu().warp_threads, most_threads_beside(axes_.size()));
   }
@@ -56,17 +58,6 @@ class Writer {
   }
 
  private:
-  // All operands are read at another place for each of its values: tiles along it share nothing.
-  bool is_batch(size_t d) const {
-    bool all = true;
-    const te::ComputeOp& op = b_.now(sum_);
-    for (const te::Access& a : te::accesses(op)) {
-      all = all && std::any_of(a.indices.begin(), a.indices.end(),
-                               [&](const ir::Expr& i) { return i.same_as(op.axes[d].var); });
-    }
-    return all;
-  }
-
   // ---- the result --------------------------------------------------------------------------------
 
   void ask_tiles() {
@@ -309,9 +300,24 @@ class Writer {
     if (lanes > 1) cut.push_back(lanes);
     const std::vector<Loop> parts = b_.split(all, cut);
     if (b_.refused()) return;
+    pad_rows(stage);
     b_.limit_unrolling(stage, 32);
     b_.bind(parts[1], ir::ThreadTag::kThreadX);
     if (lanes > 1) b_.vectorize(parts[2]);
+  }
+
+  // Rows that begin in another bank each, so that threads can read down a column.
+  void pad_rows(StageRef stage) {
+    const auto rank = static_cast<int64_t>(b_.now(stage).axes.size());
+    if (rank < 2) return;
+    const auto read = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+      return find_step<schedule::StorageAlign>(
+                 trace, [&](const auto& s) { return s.stage == stage; }) != nullptr;
+    };
+    const auto weights = [](const Domain&) { return std::vector<double>{0.7, 0.3}; };
+    const Value padded = b_.ask({HoleKind::kSwitch, stage.id, kPadded}, "padded",
+                                Domain::range(0, 1), 0, weights, read);
+    if (padded == 1) b_.storage_align(stage, rank - 2, b_.target().gpu().warp_threads, kLanes);
   }
 
   // Neighbours that a box has in all of its rows.

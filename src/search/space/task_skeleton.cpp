@@ -14,6 +14,8 @@ using space::HoleKind;
 
 // The template has far fewer programs; a small share of the draws sees them all.
 constexpr double kTemplateShare = 0.2;
+// Those of GPUs have many, and better ones.
+constexpr double kGpuTemplateShare = 0.6;
 // Of blind draws: what the rule would take, and the definition. The others share the rest.
 constexpr double kRuleShare = 0.15, kDefinitionShare = 0.75;
 
@@ -120,9 +122,9 @@ void TaskSkeleton::write(space::Builder& b) const {
   const int64_t first = s.row != nullptr ? 0 : 1;
   const auto weights = [&](const Domain& d) {
     const bool both = d.at(0) == 0 && d.size() > 1;
-    std::vector<double> w(d.size(),
-                          both ? (1 - kTemplateShare) / static_cast<double>(d.size() - 1) : 1);
-    if (both) w[0] = kTemplateShare;
+    const double share = b.target().is_cpu() ? kTemplateShare : kGpuTemplateShare;
+    std::vector<double> w(d.size(), both ? (1 - share) / static_cast<double>(d.size() - 1) : 1);
+    if (both) w[0] = share;
     return w;
   };
   const int64_t which = b.ask({HoleKind::kStructure, -1, 0}, "structure",
