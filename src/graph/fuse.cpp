@@ -272,7 +272,8 @@ class Fuser {
     const te::ComputeDag dag =
         te::with_single_moves(group_dag(g_, merged.nodes, merged.outputs).dag);
     const auto found = te::find_attention(dag);
-    if (!is_small(dag) || !found || !attention_pays(*found, limits_) || !is_affine(dag)) return false;
+    if (!is_small(dag) || !found || !attention_pays(*found, limits_) || !is_affine(dag))
+      return false;
     for (const int p : parts) groups_[static_cast<size_t>(p)] = Group{};
     for (const NodeId n : merged.nodes) owner_[static_cast<size_t>(n)] = parts.back();
     groups_[static_cast<size_t>(parts.back())] = std::move(merged);
