@@ -108,11 +108,13 @@ class GpuContraction {
              .groups = groups_};
   }
 
-  // Each group has vectors of the sum, and an equal share of a thread's tile to add up.
+  // Each group has vectors of the sum, and an equal share of a thread's tile to add up. In a tile
+  // that is larger than the result some would have none.
   std::vector<int64_t> groups() const {
     constexpr int64_t kMost = 8, kThreads = 1024;
     const int64_t threads = slow_threads_ * fast_threads_;
     std::vector<int64_t> out{1};
+    if (g_.slow.extent < slow_threads_ * slow_) return out;
     for (int64_t n = 2; n <= kMost; n *= 2) {
       if (depth_ % (n * kLanes) == 0 && slow_ % n == 0 && n * threads <= kThreads) out.push_back(n);
     }

@@ -118,7 +118,7 @@ double grouping(const Tile& t) {
 bool fits(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
   if (t.fast > kLanes && !p.constant_fast) return false;
   if (t.groups == 1) return true;
-  return t.slow % t.groups == 0 && t.depth % (kLanes * t.groups) == 0 &&
+  return p.slow >= t.block_slow() && t.slow % t.groups == 0 && t.depth % (kLanes * t.groups) == 0 &&
          t.threads() <= gpu.threads_per_block / 2;
 }
 
