@@ -67,7 +67,7 @@ struct Limits {
                                 << 10;  // of a product by blocks of rows, which reads them for each
   int64_t fused_row_bytes = 64 << 10;   // of such a row
   int64_t channel_block = 8;            // channels of a pair come in whole blocks of so many
-  int64_t fused_attention = 1;          // 0: two products with work on rows between them stay apart
+  int64_t fused_attention = 1;  // always; 0: never; else rows of scores of at most so many bytes
 };
 
 struct Target {

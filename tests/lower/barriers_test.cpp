@@ -116,6 +116,17 @@ TEST_F(BarriersTest, LoopOfOneIterationHasNoNext) {
                   "x(k(S=A | B=S))");
 }
 
+// As a pipelined loop has one.
+TEST_F(BarriersTest, ALoopWithABarrierOfItsOwnWaitsThere) {
+  const Stmt loop = serial(k_, 3, block({barrier(), drain(s_, x_)}));
+  const Stmt done = insert_barriers(in_block(thread(x_, 4, block({fill(s_, x_), loop}))));
+  EXPECT_EQ(outline(done), "bx(x(S=A k(| B=S)))");
+  EXPECT_EQ(error_of(done), "");
+  const Stmt late = serial(k_, 3, block({drain(s_, x_), barrier()}));
+  const Stmt before = insert_barriers(in_block(thread(x_, 4, block({fill(s_, x_), late}))));
+  EXPECT_EQ(outline(before), "bx(x(S=A | k(B=S |)))");
+}
+
 TEST_F(BarriersTest, OneBarrierForTwoBuffers) {
   const Stmt sum = store(out_, {x_}, load(s_, {3 - x_}) + load(t_, {3 - x_}));
   expect_barriers(thread(x_, 4, block({fill(s_, x_), fill(t_, x_), sum})), "x(S=A T=A | B=ST)");

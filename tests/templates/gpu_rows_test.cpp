@@ -87,6 +87,13 @@ TEST(GpuRows, KeepElementsThatAreReadTwice) {
   EXPECT_NE(norm.find("cache_read Z "), std::string::npos) << norm;
 }
 
+// Several rows of a block share the scale of a norm.
+TEST(GpuRows, MayBeManyAndShort) {
+  const std::string norm = steps_of(norm_dag(4096, 128));
+  EXPECT_NE(norm.find("cache_read G "), std::string::npos) << norm;
+  steps_of(softmax_dag({4096, 49}));
+}
+
 // Rows that shared memory has no room for are read again.
 TEST(GpuRows, MayBeLong) {
   const std::string steps = steps_of(softmax_dag({2, 100000}));

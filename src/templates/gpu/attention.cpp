@@ -11,6 +11,7 @@
 #include "arith/linear.h"
 #include "schedule/primitives/set_scope.h"
 #include "templates/anchor.h"
+#include "templates/gpu/attention_sizes.h"
 #include "templates/gpu/kernels.h"
 #include "templates/gpu/row_nests.h"
 
@@ -28,14 +29,13 @@ using space::Value;
 using te::Attention;
 using te::ComputeOp;
 
-constexpr int64_t kDepth = 16;                        // of a sum, written out
-constexpr int64_t kLeastDepth = 16, kMostDepth = 64;  // of a piece of V, by rule
-constexpr int64_t kBlock = 128;                       // threads
+constexpr int64_t kDepth = 16;  // of a sum, written out
 
 class Writer {
  public:
   Writer(const Attention& a, Builder& b) : b_(b), a_(a), out_(b.stage(a.final->name())) {
     find_block();
+    size_ = gpu::ask_sizes(b, a, out_);
   }
 
   void run() {
@@ -47,9 +47,8 @@ class Writer {
     inline_cheap();
     const StageRef q = own_copy(a_.q, scores_), k = own_copy(a_.k, scores_);
     const StageRef v = own_copy(a_.v, result_);
-    ask_sizes();
     if (turned()) lay_out_columns(k);
-    gpu::RowNests rows(b_, threads_, row_threads_, columns() % kLanes == 0 ? kLanes : 1);
+    gpu::RowNests rows(b_, size_.threads, size_.row_threads, columns() % kLanes == 0 ? kLanes : 1);
     add_rows(rows);
     keep_apart(b_.stage(a_.rows.back()->name()), static_cast<int64_t>(a_.row_axis()));
     const auto [block, thread] = tile_output();
@@ -128,94 +127,11 @@ class Writer {
     return a_.k_dim + 1 != a_.k.tensor.rank() || !is_contiguous(a_.k, a_.k_dim);
   }
 
-  Value ask(int number, const char* name, std::vector<int64_t> values, int64_t rule) {
-    const Domain domain = Domain::of(std::move(values));
-    return b_.ask({HoleKind::kFactor, out_.id, number}, name, domain, domain.nearest(rule));
-  }
-
-  static std::vector<int64_t> up_to(std::vector<int64_t> sizes, int64_t most) {
-    std::erase_if(sizes, [&](int64_t n) { return n > most; });
-    if (sizes.empty()) sizes.push_back(most);
-    return sizes;
-  }
-
-  void ask_sizes() {
-    const int64_t quads = width() % kLanes == 0 ? kLanes : 1;
-    int64_t rule = quads;
-    while (arith::ceil_div(width(), rule) > 16) rule *= 2;
-    std::vector<int64_t> widths;
-    for (int64_t w = quads; w <= width() && w <= 16; w *= 2) {
-      if (arith::ceil_div(width(), w) <= 64) widths.push_back(w);
-    }
-    width_ = ask(1, "width", widths, rule);
-    threads_ = arith::ceil_div(width(), width_.value);
-    int64_t rows = std::max<int64_t>(1, std::min(length(), kBlock / threads_));
-    while (rows > 1 && !fits(rows, 1, kLeastDepth)) rows /= 2;
-    rows_ = ask(2, "rows", up_to({1, 2, 4, 8}, length()), rows_by_rule(rows));
-    const int64_t most = arith::ceil_div(length(), rows_.value);
-    row_threads_ = ask(3, "row_threads", up_to({1, 2, 4, 6, 8, 12, 16, 32}, most), rows);
-    int64_t columns_of = kLanes;
-    while (columns_of > 1 && !fits(rows_ * row_threads_, columns_of, kLeastDepth)) columns_of /= 2;
-    columns_ = ask(4, "columns", up_to({1, 2, 4, 8}, columns()), columns_of);
-    depth_ = ask(5, "depth", depths(), depth_by_rule());
-    const auto shown = [](const schedule::Trace& trace) -> std::optional<int64_t> {
-      return std::any_of(trace.begin(), trace.end(), [](const schedule::Step& s) {
-        return std::holds_alternative<schedule::Pipeline>(s);
-      });
-    };
-    pipeline_ =
-        b_.ask({HoleKind::kSwitch, out_.id, 0}, "pipeline", Domain::range(0, 1), 1, nullptr, shown);
-  }
-
-  // Rows of a piece of V: whole pieces need no guards.
-  std::vector<int64_t> depths() const {
-    std::vector<int64_t> all = up_to({8, 16, 32, 64, 128}, columns());
-    for (int64_t d = 9; d <= std::min<int64_t>(columns(), 128); ++d) {
-      if (columns() % d == 0 && std::find(all.begin(), all.end(), d) == all.end()) all.push_back(d);
-    }
-    return all;
-  }
-  int64_t depth_by_rule() const {
-    int64_t most = kMostDepth;
-    while (most > kLeastDepth && !fits(rows_ * row_threads_, columns_, most)) most /= 2;
-    if (columns() <= 2 * most && fits(rows_ * row_threads_, columns_, columns() / 2)) {
-      return columns() % most == 0 ? most : columns();
-    }
-    const int64_t whole = divisor(columns(), most);
-    return whole >= kLeastDepth ? whole : most;
-  }
-
-  // About what a block of so many rows needs, with pieces of K and V of these sizes.
-  bool fits(int64_t rows, int64_t columns_of, int64_t depth) const {
-    const int64_t sum = depth_of_scores() + kLanes;
-    const int64_t kept = rows * (3 * (columns() + kLanes) + sum);
-    const int64_t pieces = 2 * (threads_ * columns_of * sum + depth * width());
-    return a_.result->output.dtype().bytes() * (kept + pieces) <=
-           b_.target().gpu().shared_bytes_per_block;
-  }
-
-  // Rows of a thread: more of them read less, fewer of them fill the card.
-  int64_t rows_by_rule(int64_t threads) const {
-    constexpr int64_t kFixed = 2;  // of a block's time, in those of a row
-    int64_t heads = 1, best = 1, least = 0;
-    for (size_t d = 0; d < a_.row_axis(); ++d) heads *= a_.scores->axes[d].extent;
-    for (const int64_t rows : {1, 2, 4}) {
-      if (rows > 1 && !fits(rows * threads, kLanes, kMostDepth)) break;
-      const int64_t blocks = heads * arith::ceil_div(length(), rows * threads);
-      const int64_t time =
-          arith::ceil_div(blocks, int64_t{b_.target().gpu().multiprocessors}) * (kFixed + rows);
-      if (least != 0 && time >= least) continue;
-      least = time;
-      best = rows;
-    }
-    return best;
-  }
-
   // K -> .., column of a thread, threads, steps of the sum: threads read from banks of their own.
   void lay_out_columns(StageRef k) {
     const auto dim = static_cast<int64_t>(a_.k_dim),
                rank = static_cast<int64_t>(a_.k.tensor.rank());
-    b_.layout_split(k, dim, {arith::ceil_div(columns(), columns_.value), columns_.value});
+    b_.layout_split(k, dim, {arith::ceil_div(columns(), size_.columns.value), size_.columns.value});
     const auto moved = [&](size_t d) { return static_cast<int64_t>(d > a_.k_dim ? d + 1 : d); };
     std::vector<int64_t> order;
     for (size_t d = 0; d < a_.k.tensor.rank(); ++d) {
@@ -234,8 +150,8 @@ class Writer {
     if (b_.refused()) return {};
     const size_t row_dim = a_.place[a_.row_axis()], column_dim = a_.place.back();
     const auto [blocks, row_thread, row] =
-        b_.split<3>(b_.axis(out_, row_dim), {row_threads_, rows_});
-    const auto [thread, column] = b_.split<2>(b_.axis(out_, column_dim), {width_});
+        b_.split<3>(b_.axis(out_, row_dim), {size_.row_threads, size_.rows});
+    const auto [thread, column] = b_.split<2>(b_.axis(out_, column_dim), {size_.width});
     std::vector<Loop> outer;
     for (size_t d = 0; d < a_.final->axes.size(); ++d) {
       if (d != row_dim && d != column_dim) outer.push_back(b_.axis(out_, d));
@@ -270,14 +186,14 @@ class Writer {
     if (b_.refused()) return {};
     const size_t rank = b_.now(sum).axes.size();
     const bool values = sum == result_;
-    const Value depth = values ? depth_ : Value(divisor(depth_of_scores(), kDepth));
+    const Value depth = values ? size_.depth : Value(divisor(depth_of_scores(), kDepth));
     auto [steps, inner] = b_.split<2>(b_.axis(sum, rank), {depth});
     std::vector<Loop> order;
     for (size_t d = 0; d + 2 < rank; ++d) order.push_back(b_.axis(sum, d));
     order.push_back(steps);
     if (values) {
       steps_ = steps;
-      if (pipeline_ == 1) b_.add(schedule::Pipeline{steps.stage, steps.id});
+      if (size_.pipeline == 1) b_.add(schedule::Pipeline{steps.stage, steps.id});
       const auto [rest, written] = b_.split<2>(inner, {divisor(depth, kDepth)});
       order.push_back(rest);
       inner = written;
@@ -296,23 +212,25 @@ class Writer {
     b_.compute_shared(scores, block);
     if (b_.refused()) return;
     const auto [all, row_thread, row] =
-        b_.split<3>(b_.axis(scores, rank - 2), {row_threads_, rows_});
-    const auto [pieces, thread, column] = b_.split<3>(
-        b_.axis(scores, rank - 1), {std::min<int64_t>(threads_, most_threads()), columns_});
+        b_.split<3>(b_.axis(scores, rank - 2), {size_.row_threads, size_.rows});
+    const auto [pieces, thread, column] =
+        b_.split<3>(b_.axis(scores, rank - 1),
+                    {std::min<int64_t>(size_.threads, most_threads()), size_.columns});
     b_.reorder({all, pieces, row_thread, thread, row, column});
     bind_tile(row_thread, thread, row, column, columns());
     pieces_ = pieces;
-    if (pipeline_ == 1) b_.add(schedule::Pipeline{pieces.stage, pieces.id});
+    if (size_.pipeline == 1) b_.add(schedule::Pipeline{pieces.stage, pieces.id});
     sum_up(scores_, thread);
   }
 
   // A loop cannot be cut into parts that are longer than it is.
-  int64_t most_threads() const { return arith::ceil_div(columns(), columns_.value); }
+  int64_t most_threads() const { return arith::ceil_div(columns(), size_.columns.value); }
 
   void fetch(StageRef stage, Loop at, bool quads) {
     b_.compute_shared(stage, at);
-    const int64_t rows = std::min<int64_t>(row_threads_, arith::ceil_div(length(), rows_.value));
-    gpu::fetch_together(b_, stage, {.x = threads_, .y = rows}, quads ? kLanes : 1);
+    const int64_t rows =
+        std::min<int64_t>(size_.row_threads, arith::ceil_div(length(), size_.rows.value));
+    gpu::fetch_together(b_, stage, {.x = size_.threads, .y = rows}, quads ? kLanes : 1);
   }
 
   void fetch_values(StageRef v) {
@@ -338,10 +256,7 @@ class Writer {
   std::vector<const ComputeOp*> in_block_;  // from S on, up to the block
   StageRef out_, result_, scores_;          // the last two in registers
   Loop steps_, pieces_;                     // over pieces of V, of K
-  // Elements of a thread: columns of the result, rows, columns of the scores.
-  Value width_ = 1, rows_ = 1, columns_ = 1;
-  Value row_threads_ = 1, depth_ = 1, pipeline_ = 0;
-  int64_t threads_ = 1;
+  gpu::AttentionSizes size_;
 };
 
 }  // namespace

@@ -164,7 +164,7 @@ class Writer {
     const Loop block = bind_rows(nests);
     for (const StageRef stage : ahead) {
       b_.compute_shared(stage, block);
-      gpu::fetch_together(b_, stage, {.x = threads_, .y = rows_}, lanes());
+      gpu::fetch_together(b_, stage, {.x = threads_, .y = rows_for(stage)}, lanes());
     }
     nests.place(block);
   }
@@ -206,6 +206,12 @@ class Writer {
       found.push_back(b_.cache_read(tensor, {out_}, ir::Scope::kShared));
     }
     return found;
+  }
+
+  // Threads of so many rows fetch it: a scale has fewer elements than all threads of a block.
+  int64_t rows_for(StageRef stage) const {
+    if (b_.refused()) return 1;
+    return std::clamp<int64_t>(elements(b_.now(stage).axes) / (threads_ * lanes()), 1, rows_);
   }
 
   bool is_read_in_place(const te::ComputeOp& op, const te::Tensor& t) const {
