@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every family on small odd shapes, as a program for GPUs: the interpreter, which finds races, gives
 // the answer of the definition.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "fuzz/random_dag.h"
@@ -186,6 +187,20 @@ TEST(GpuSums, TakeShapesOfNetworks) {
       const auto outcome = fuzz::check_program(*s, inputs, te::evaluate(dag, inputs));
       EXPECT_EQ(outcome.problem, "") << steps;
     }
+  }
+}
+
+// Where a tile is larger than the result, it has fewer threads.
+TEST(GpuContraction, TakesFewChannels) {
+  for (const int64_t channels : {12, 16, 24, 40}) {
+    const te::ComputeDag dag =
+        te::parse(fmt::format("input X: f32[144, 784]\nconst W: f32[{0}, 144]\nconst B: f32[{0}]\n"
+                              "Y[i: {0}, j: 784] = sum(k: 144) W[i, k] * X[k, j]\n"
+                              "O[i: {0}, j: 784] = Y[i, j] + B[i]\noutput O\n",
+                              channels));
+    const Choice choice = choose(state_of(dag, "cuda sm_90"));
+    EXPECT_EQ(choice.name, "gpu_contraction");
+    EXPECT_TRUE(choice.passed_over.empty()) << choice.passed_over[0];
   }
 }
 
