@@ -9,6 +9,7 @@
 
 namespace tenon::tools {
 
-std::string chrome_trace(const artifact::Model& model, const measure::StepTimes& times);
+std::string chrome_trace(const std::string& model, const std::vector<artifact::StepInfo>& steps,
+                         const measure::StepTimes& times);
 
 }  // namespace tenon::tools

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A model with open dimensions to one program that serves every size (docs/dynamic-shapes.md).
+//
+//   compile_sizes({{{"batch", {1, 2, 3}}}, {{0, -1}}, import_at}, "net", options)
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compile/compile.h"
+
+namespace tenon::compile {
+
+struct OpenModel {
+  struct Dim {
+    std::string name;
+    std::vector<int64_t> sizes;  // ascending
+  };
+  std::vector<Dim> dims;
+  std::vector<std::vector<int32_t>> input_dims;  // by input and axis: which of them, or -1
+  std::function<graph::Graph(const std::vector<int64_t>& sizes)> at;  // the model of these sizes
+};
+
+// More combinations of sizes would take too long to compile.
+inline constexpr size_t kMostVariants = 64;
+
+// Throws UserError where sizes are too many, or the target is a GPU.
+artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
+                                const Options& options);
+
+}  // namespace tenon::compile
