@@ -89,7 +89,7 @@ std::string text_of(const Dims& dims) {
 
 // The dimension whose sizes are put together; -1: none has to be. Throws UserError if nothing helps.
 int32_t choose_parts(const OpenModel& model, Dims& dims) {
-  if (count_of(dims) <= kMostVariants) return -1;
+  if (count_of(dims) <= kMostWhole) return -1;
   for (size_t d = 0; d < dims.size(); ++d) {
     const std::vector<int64_t> parts = powers_of_two(dims[d].values.back());
     Dims fewer = dims;
@@ -99,6 +99,7 @@ int32_t choose_parts(const OpenModel& model, Dims& dims) {
     dims = std::move(fewer);
     return static_cast<int32_t>(d);
   }
+  if (count_of(dims) <= kMostVariants) return -1;
   throw UserError(
       fmt::format("{} sizes are too many ({}): a library holds {} combinations", count_of(dims),
                   text_of(dims), kMostVariants),

@@ -23,8 +23,10 @@ struct OpenModel {
   std::function<graph::Graph(const std::vector<int64_t>& sizes)> at;  // the model of these sizes
 };
 
-// More combinations of sizes would take too long to compile.
-inline constexpr size_t kMostVariants = 64;
+// With more combinations of sizes batches are put together, if that is right.
+inline constexpr size_t kMostWhole = 64;
+// More would take too long to compile.
+inline constexpr size_t kMostVariants = 256;
 
 // Throws UserError where sizes are too many, or the target is a GPU.
 artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
