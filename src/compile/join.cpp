@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "support/check.h"
@@ -98,8 +99,10 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
     }
     calls_[kernel].push_back(&s);
   }
-  program.plan.add(all_.plan);  // what the largest size decides about calls is kept
-  all_.plan = std::move(program.plan);
+  for (const plan::TaskPlan& t : all_.plan.tasks) {
+    if (tasks_.insert(t.task).second) earlier_.push_back(t);
+  }
+  all_.plan = std::move(program.plan);  // what the largest size decides about calls is kept
   all_.inputs = std::move(program.inputs);
   all_.outputs = std::move(program.outputs);
   all_.arena_bytes = std::max(all_.arena_bytes, program.arena_bytes);
@@ -122,6 +125,15 @@ void Joiner::give_numbers(size_t found, int32_t kernel, const std::vector<int64_
     if (numbers.empty()) continue;
     const auto bytes = static_cast<int64_t>(numbers.size() * sizeof(int64_t));
     s->params.insert(s->params.begin(), {Place::kNumbers, 0, keep_numbers(numbers), bytes});
+  }
+}
+
+// Programs of all tasks, those of the largest size first.
+void Joiner::join_plans() {
+  std::set<std::string> known;
+  for (const plan::TaskPlan& t : all_.plan.tasks) known.insert(t.task);
+  for (plan::TaskPlan& t : earlier_) {
+    if (known.insert(t.task).second) all_.plan.tasks.push_back(std::move(t));
   }
 }
 
@@ -176,6 +188,7 @@ void Joiner::set_largest() {
 
 artifact::Program Joiner::finish() {
   TENON_CHECK(all_.variants.size() == all_.variants.capacity());
+  join_plans();
   share_kernels();
   set_largest();
   return std::move(all_);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,7 @@ class Joiner {
     std::string place;  // its first call
   };
   int64_t keep_weight(const std::shared_ptr<const ir::Array>& data);
+  void join_plans();
   void share_kernels();
   int64_t keep_numbers(const std::vector<int64_t>& numbers);
   void give_numbers(size_t found, int32_t kernel, const std::vector<int64_t>& numbers);
@@ -45,6 +47,8 @@ class Joiner {
   artifact::Program all_;
   std::vector<std::vector<int32_t>> input_dims_;
   std::vector<Found> found_;
+  std::vector<plan::TaskPlan> earlier_;                    // of sizes before the last one
+  std::set<std::string> tasks_;                            // of these
   std::vector<std::vector<artifact::Step*>> calls_;        // of each found kernel
   std::multimap<uint64_t, size_t> weights_;                // by a hash of their bytes
   std::map<std::vector<int64_t>, int64_t> number_places_;  // offsets in bytes

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/build.h"
 #include "ir/verify.h"
@@ -22,7 +23,35 @@ using ir::Stmt;
 
 constexpr int64_t kMaxStackBytes = 512 << 10;  // more in a parallel loop is allocated for each turn
 
-bool is_near(const Buffer& b) { return b->scope != ir::Scope::kGlobal; }
+using Buffers = std::unordered_set<const ir::BufferNode*>;
+
+bool is_constant(const std::vector<Expr>& indices) {
+  bool constant = true;
+  for (const Expr& i : indices) {
+    ir::visit(i, [&](const Expr& e) { constant = constant && e.as<ir::VarNode>() == nullptr; });
+  }
+  return constant;
+}
+
+// Buffers of a thread that some access finds by a variable: they lie in memory. The others may become registers.
+Buffers in_memory(const Stmt& body) {
+  Buffers found;
+  const auto look = [&](const Buffer& b, const std::vector<Expr>& indices) {
+    if (b->scope == ir::Scope::kLocal && !is_constant(indices)) found.insert(b.get());
+  };
+  ir::visit(body, [&](const Expr& e) {
+    if (const auto* l = e.as<ir::Load>()) look(l->buffer, l->indices);
+  });
+  ir::visit(body, [&](const Stmt& s) {
+    if (const auto* st = s.as<ir::Store>()) look(st->buffer, st->indices);
+  });
+  return found;
+}
+
+// Where its size and its indices stay as they are.
+bool is_near(const Buffer& b, const Buffers& in_memory) {
+  return b->scope != ir::Scope::kGlobal && in_memory.count(b.get()) == 0;
+}
 
 // Whether a loop has a buffer in it that lies in memory once for each turn.
 bool multiplies_memory(const Stmt& body) {
@@ -39,10 +68,11 @@ bool multiplies_memory(const Stmt& body) {
 // they are given.
 class Walk : public ir::Mutator {
  public:
-  Walk() = default;
+  explicit Walk(Buffers in_memory) : in_memory_(std::move(in_memory)) {}
   // By the number's place in the walk; undefined: it stays. And new buffers for old.
-  Walk(const std::vector<Expr>* others, const std::unordered_map<const ir::BufferNode*, Buffer>* to)
-      : others_(others), buffers_(to) {}
+  Walk(Buffers in_memory, const std::vector<Expr>* others,
+       const std::unordered_map<const ir::BufferNode*, Buffer>* to)
+      : others_(others), buffers_(to), in_memory_(std::move(in_memory)) {}
 
   void add_param(const Buffer& b) { bind_buffer(b); }
   void add_free(const void* handle) { name_of(handle); }
@@ -129,10 +159,11 @@ class Walk : public ir::Mutator {
   void bind_buffer(const Buffer& b) {
     token(name_of(b.get()));
     token(static_cast<uint64_t>(b->dtype.code) | static_cast<uint64_t>(b->dtype.bits) << 8 |
-          static_cast<uint64_t>(b->scope) << 16 | static_cast<uint64_t>(b.rank()) << 24);
+          static_cast<uint64_t>(b->scope) << 16 | static_cast<uint64_t>(b.rank()) << 24 |
+          static_cast<uint64_t>(is_near(b, in_memory_)) << 32);
     const int64_t elements = b->elements();
     token(elements > std::numeric_limits<int32_t>::max() ? 1 : 0);  // gathers look at it
-    if (is_near(b)) {
+    if (is_near(b, in_memory_)) {
       token(static_cast<uint64_t>(elements));
     } else {
       found.sizes.push_back(elements);
@@ -159,9 +190,10 @@ class Walk : public ir::Mutator {
 
   std::vector<Expr> indices(const Buffer& b, const std::vector<Expr>& list) {
     std::vector<Expr> out;
-    fixed_ += is_near(b) ? 1 : 0;
+    const int fixed = is_near(b, in_memory_) ? 1 : 0;
+    fixed_ += fixed;
     for (const Expr& i : list) out.push_back(mutate(i));
-    fixed_ -= is_near(b) ? 1 : 0;
+    fixed_ -= fixed;
     return out;
   }
 
@@ -194,16 +226,17 @@ class Walk : public ir::Mutator {
 
   const std::vector<Expr>* others_ = nullptr;
   const std::unordered_map<const ir::BufferNode*, Buffer>* buffers_ = nullptr;
+  Buffers in_memory_;
   std::unordered_map<const void*, uint64_t> names_;  // by order of appearance
   int fixed_ = 0;
 };
 
 // Buffers of the first program, parameters and those allocated, in the order of Numbered::sizes.
-std::vector<Buffer> far_buffers(const ir::Function& f) {
+std::vector<Buffer> far_buffers(const ir::Function& f, const Buffers& in_memory) {
   std::vector<Buffer> list = f.params;
   ir::visit(f.body, [&](const Stmt& s) {
     const auto* a = s.as<ir::Allocate>();
-    if (a != nullptr && !is_near(a->buffer)) list.push_back(a->buffer);
+    if (a != nullptr && !is_near(a->buffer, in_memory)) list.push_back(a->buffer);
   });
   return list;
 }
@@ -241,7 +274,7 @@ Columns columns_of(const std::vector<const Numbered*>& programs) {
 }  // namespace
 
 Numbered take_numbers(const ir::Function& f) {
-  Walk walk;
+  Walk walk(in_memory(f.body));
   for (const Buffer& b : f.params) walk.add_param(b);
   walk.mutate(f.body);
   walk.found.form.push_back(f.num_inputs);
@@ -250,7 +283,7 @@ Numbered take_numbers(const ir::Function& f) {
 }
 
 Numbered take_numbers(const Expr& e, const std::vector<const void*>& free) {
-  Walk walk;
+  Walk walk(Buffers{});
   for (const void* handle : free) walk.add_free(handle);
   walk.mutate(e);
   return std::move(walk.found);
@@ -259,7 +292,8 @@ Numbered take_numbers(const Expr& e, const std::vector<const void*>& free) {
 Shared share(const ir::Function& first, const std::vector<const Numbered*>& programs) {
   const Columns c = columns_of(programs);
   std::unordered_map<const ir::BufferNode*, Buffer> buffers;
-  const std::vector<Buffer> far = far_buffers(first);
+  const Buffers by_variable = in_memory(first.body);
+  const std::vector<Buffer> far = far_buffers(first, by_variable);
   for (size_t i = 0; i < far.size(); ++i) {
     const auto by_size = [&](const Numbered* a, const Numbered* b) {
       return a->sizes[i] < b->sizes[i];
@@ -267,11 +301,12 @@ Shared share(const ir::Function& first, const std::vector<const Numbered*>& prog
     const auto [low, high] = std::minmax_element(programs.begin(), programs.end(), by_size);
     const int64_t size = (i < first.params.size() ? *low : *high)->sizes[i];
     if (size == far[i]->elements()) continue;
-    buffers.emplace(far[i].get(), Buffer::make(far[i].name(), far[i].dtype(), {size}));
+    buffers.emplace(far[i].get(),
+                    Buffer::make(far[i].name(), far[i].dtype(), {size}, far[i]->scope));
   }
   Shared out{first, c.rows};
   if (c.vars.empty() && buffers.empty()) return out;
-  Walk walk(&c.places, &buffers);
+  Walk walk(by_variable, &c.places, &buffers);
   for (Buffer& b : out.function.params) {
     walk.add_param(b);
     const auto it = buffers.find(b.get());

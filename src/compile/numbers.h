@@ -4,8 +4,8 @@
 //   for i in 0..24 { C[i*7] = A[i] }    for i in 0..40 { C[i*9] = A[i] }
 //     =>  for i in 0..n0 { C[i*n1] = A[i] }    with {24, 7} and {40, 9}
 //
-// What the backend wants to know stays as it is: strides of vectors, places in registers and on the stack, and how often a
-// loop runs that needs much memory for each turn. Programs that differ there, or in anything else, stay apart.
+// What the backend wants to know stays as it is: strides of vectors, places in registers, and how often a loop runs that needs
+// much memory for each turn. Programs that differ there, or in anything else, stay apart.
 #pragma once
 
 #include <cstdint>

@@ -87,22 +87,30 @@ std::string text_of(const Dims& dims) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+size_t most_variants(const OpenModel& model, const Dims& dims) {
+  std::vector<int64_t> largest;
+  for (const artifact::Dim& d : dims) largest.push_back(d.values.back());
+  const size_t nodes = std::max<size_t>(1, model.at(largest).nodes.size());
+  return std::clamp(kMostNodes / nodes, kMostVariants, kMostVariantsOfSmall);
+}
+
 // The dimension whose sizes are put together; -1: none has to be. Throws UserError if nothing helps.
 int32_t choose_parts(const OpenModel& model, Dims& dims) {
   if (count_of(dims) <= kMostWhole) return -1;
+  const size_t most = most_variants(model, dims);
   for (size_t d = 0; d < dims.size(); ++d) {
     const std::vector<int64_t> parts = powers_of_two(dims[d].values.back());
     Dims fewer = dims;
     fewer[d].compiled = parts;
-    if (parts.size() >= dims[d].values.size() || count_of(fewer) > kMostVariants) continue;
+    if (parts.size() >= dims[d].values.size() || count_of(fewer) > most) continue;
     if (!can_be_parted(model, dims, d)) continue;
     dims = std::move(fewer);
     return static_cast<int32_t>(d);
   }
-  if (count_of(dims) <= kMostVariants) return -1;
+  if (count_of(dims) <= most) return -1;
   throw UserError(
-      fmt::format("{} sizes are too many ({}): a library holds {} combinations", count_of(dims),
-                  text_of(dims), kMostVariants),
+      fmt::format("{} sizes are too many ({}): a library of this model holds {} combinations",
+                  count_of(dims), text_of(dims), most),
       "give a list or steps, such as seq=16..512:16 or seq=32|64|128, or fewer dimensions");
 }
 

@@ -25,8 +25,11 @@ struct OpenModel {
 
 // With more combinations of sizes batches are put together, if that is right.
 inline constexpr size_t kMostWhole = 64;
-// More would take too long to compile.
+// As many combinations are compiled of every model, and more of one with few nodes: compiling takes time for each node of
+// each.
 inline constexpr size_t kMostVariants = 256;
+inline constexpr size_t kMostVariantsOfSmall = 4096;
+inline constexpr size_t kMostNodes = 50'000;  // of all combinations together
 
 // Throws UserError where sizes are too many, or the target is a GPU.
 artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
