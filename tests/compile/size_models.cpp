@@ -110,6 +110,12 @@ std::string batch_in_numbers() {
                node("Div", "x f", "y") + value("output", "y", "batch 6"));
 }
 
+std::string less_its_largest() {
+  return model(value("input", "x", "height width") +
+               node("ReduceMax", "x", "m", attribute_ints("axes", {0, 1})) +
+               node("Sub", "x m", "y") + value("output", "y", "height width"));
+}
+
 std::string two_inputs() {
   return model(value("input", "x", "batch 8") + value("input", "y", "batch 8") +
                value("input", "bias", "8") + node("Mul", "x y", "p") + node("Add", "p bias", "z") +
