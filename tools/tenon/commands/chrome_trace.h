@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "artifact/model.h"
 #include "measure/step_times.h"
