@@ -30,9 +30,17 @@ class Error : public std::runtime_error {
 // Dense, row-major.
 struct Tensor {
   std::string name;
-  std::string dtype;  // "f32", "i64", "u8", "bool", "f16", "bf16", ...
-  std::vector<int64_t> shape;
+  std::string dtype;           // "f32", "i64", "u8", "bool", "f16", "bf16", ...
+  std::vector<int64_t> shape;  // of open dimensions, the largest sizes
   int64_t bytes = 0;
+  std::vector<int32_t>
+      dims;  // of inputs, by axis: which of Library::dims(), -1: fixed; empty: all are
+};
+
+// A dimension whose size is known when the model runs only.
+struct Dim {
+  std::string name;
+  std::vector<int64_t> values;  // that it may have, ascending
 };
 
 struct CompileOptions {
@@ -40,7 +48,10 @@ struct CompileOptions {
   std::string target = "host";          // or a row: "x86-64-v3", "aarch64", "cuda", "cuda sm_90"
   std::map<std::string, int64_t> dims;  // symbolic dimensions by name
   std::map<std::string, std::vector<int64_t>> shapes;  // whole inputs by name
-  std::string lock;                                    // schedules from a lock file
+  // Dimensions of several sizes by name, which one library serves: "1..8", "16..512:16", "32|64|128". A batch that nothing is
+  // said about has 1..8.
+  std::map<std::string, std::string> sizes;
+  std::string lock;           // schedules from a lock file
   bool frozen = false;        // every schedule must come from the lock file
   std::string emit = "so,h";  // of so, a, h, o, ll, asm
   int threads = 0;            // to compile with; 0: one per core
@@ -73,14 +84,17 @@ class Library {
   const std::string& name() const;
   const std::vector<Tensor>& inputs() const;
   const std::vector<Tensor>& outputs() const;
-  const std::string& manifest() const;  // JSON
+  const std::vector<Dim>& dims() const;  // open dimensions
+  const std::string& manifest() const;   // JSON
   const std::string& folder() const;
   const std::string& target() const;  // that it was compiled for
   bool is_for_gpu() const;            // sessions run on a card
 
-  // Times of the steps in the order of running, by a context of its own. Without inputs it draws random ones.
+  // Times of the steps in the order of running, by a context of its own. Without inputs it draws random ones. `shapes` are
+  // those of the inputs; none: the largest.
   std::vector<StepTime> profile(const std::vector<const void*>& inputs = {}, int threads = 0,
-                                int64_t runs = 30) const;
+                                int64_t runs = 30,
+                                const std::vector<std::vector<int64_t>>& shapes = {}) const;
 
  private:
   friend class Session;
@@ -104,6 +118,13 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   int threads() const;
+
+  // For the runs that follow: the open sizes that the shape of an input shows. Allocates nothing; an Error says which
+  // shapes the input takes.
+  void set_shape(size_t input, const std::vector<int64_t>& shape);
+  // Tensors as the next run takes and gives them.
+  Tensor input(size_t i) const;
+  Tensor output(size_t i) const;
 
   // One pointer per input and output, each to as many bytes as the tensor has. No memory is allocated; pointers to
   // multiples of 64 bytes are used in place.

@@ -43,6 +43,7 @@ void add_tensor(py::module_& m) {
       .def_readonly("dtype", &Slot::dtype)
       .def_readonly("shape", &Slot::shape)
       .def_property_readonly("nbytes", [](const Slot& s) { return s.tensor.bytes; })
+      .def_property_readonly("dims", [](const Slot& s) { return s.tensor.dims; })
       .def("__repr__", slot_text);
 }
 
@@ -77,6 +78,12 @@ void add_module(py::module_& m) {
                              [](const Module& x) { return described(x.library().inputs()); })
       .def_property_readonly("outputs",
                              [](const Module& x) { return described(x.library().outputs()); })
+      .def_property_readonly("dims",
+                             [](const Module& x) {
+                               std::map<std::string, std::vector<int64_t>> out;
+                               for (const auto& d : x.library().dims()) out[d.name] = d.values;
+                               return out;
+                             })
       .def_property_readonly("threads", &Module::threads)
       .def_property_readonly("contexts", &Module::contexts)
       .def("__repr__", module_text)

@@ -81,6 +81,9 @@ void Module::run(Context& context) {
     if (process_ == getpid()) throw;
   }
   context.session = api::Session(library_, threads_);
+  for (size_t i = 0; i < context.shapes.size(); ++i) {
+    context.session.set_shape(i, context.shapes[i]);
+  }
   process_ = getpid();
   idle_.clear();
   contexts_ = 1;
@@ -113,12 +116,35 @@ void Module::read_inputs(const py::args& args, const py::kwargs& named, std::vec
   }
 }
 
+void Module::set_sizes(Context& context) const {
+  if (library_.dims().empty()) return;
+  std::vector<std::vector<int64_t>> shapes;
+  for (size_t i = 0; i < inputs_.size(); ++i) shapes.push_back(context.views[i].shape());
+  if (shapes == context.shapes) return;
+  context.shapes.clear();
+  for (size_t i = 0; i < shapes.size(); ++i) context.session.set_shape(i, shapes[i]);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    // A later input may have another size of the same dimension.
+    const api::Tensor now = context.session.input(i);
+    if (now.shape != shapes[i]) {
+      throw api::Error("the inputs have different sizes of one dimension: see '" + now.name + "'");
+    }
+  }
+  context.results.clear();
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    context.results.emplace_back(context.session.output(i));
+  }
+  context.shapes = std::move(shapes);
+}
+
 py::object Module::call(const py::args& args, const py::kwargs& named) {
   Lease lease(*this);
   read_inputs(args, named, lease->views, lease->inputs);
+  set_sizes(*lease);
+  const std::vector<Slot>& slots = library_.dims().empty() ? outputs_ : lease->results;
   py::tuple results(outputs_.size());
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    py::array result = new_array(outputs_[i]);
+    py::array result = new_array(slots[i]);
     lease->outputs.push_back(result.mutable_data());
     PyTuple_SET_ITEM(results.ptr(), static_cast<py::ssize_t>(i), result.release().ptr());
   }
@@ -136,8 +162,10 @@ void Module::run_into(const py::object& outputs, const py::args& args, const py:
   }
   Lease lease(*this);
   read_inputs(args, named, lease->views, lease->inputs);
+  set_sizes(*lease);
+  const std::vector<Slot>& wanted = library_.dims().empty() ? outputs_ : lease->results;
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    lease->views.push_back(View::of_output(outputs_[i], given[i]));
+    lease->views.push_back(View::of_output(wanted[i], given[i]));
     lease->outputs.push_back(lease->views.back().data());
   }
   run(*lease);
@@ -148,8 +176,10 @@ std::vector<api::StepTime> Module::profile(const py::args& args, const py::kwarg
   std::vector<View> views;
   std::vector<const void*> pointers;
   if (!args.empty() || !named.empty()) read_inputs(args, named, views, pointers);
+  std::vector<std::vector<int64_t>> shapes;
+  for (const View& v : views) shapes.push_back(v.shape());
   const py::gil_scoped_release unlocked;
-  return library_.profile(pointers, threads_, runs);
+  return library_.profile(pointers, threads_, runs, shapes);
 }
 
 }  // namespace tenon::python

@@ -40,9 +40,14 @@ class Module {
     std::vector<View> views;
     std::vector<const void*> inputs;
     std::vector<void*> outputs;
+    std::vector<std::vector<int64_t>>
+        shapes;                 // that the sizes were set to; of models with open ones
+    std::vector<Slot> results;  // outputs of these sizes
   };
   class Lease;
 
+  // Sets the sizes of the inputs' views, and makes the outputs' slots for them.
+  void set_sizes(Context& context) const;
   std::unique_ptr<Context> take();
   void run(Context& context);
   // Views of the inputs in the model's order, of what was given by place and by name.

@@ -33,9 +33,15 @@ std::string shape_text(const int64_t* shape, size_t rank) {
   throw api::Error(text);
 }
 
+// Axes with open sizes are judged when the sizes are set.
 bool has_shape(const Slot& slot, const int64_t* shape, size_t rank) {
   const std::vector<int64_t>& wanted = slot.tensor.shape;
-  return rank == wanted.size() && std::equal(wanted.begin(), wanted.end(), shape);
+  const std::vector<int32_t>& dims = slot.tensor.dims;
+  bool same = rank == wanted.size();
+  for (size_t i = 0; same && i < rank; ++i) {
+    same = shape[i] == wanted[i] || (!dims.empty() && dims[i] >= 0);
+  }
+  return same;
 }
 
 // NumPy's descriptions of its own types exist once, so that most arrays are known by the pointer.
@@ -152,6 +158,12 @@ View View::of_dlpack(const Slot& slot, py::handle value, const char* role) {
   }
   view.data_ = static_cast<char*>(t.data) + t.byte_offset;
   return view;
+}
+
+std::vector<int64_t> View::shape() const {
+  if (lent_) return {lent_->tensor.shape, lent_->tensor.shape + lent_->tensor.rank};
+  const auto array = py::reinterpret_borrow<py::array>(array_);
+  return {array.shape(), array.shape() + array.ndim()};
 }
 
 // Strides are given: the size of an element lies elsewhere in NumPy 2 than pybind11 takes it from.

@@ -34,6 +34,7 @@ class View {
   static View of_output(const Slot& slot, pybind11::handle value);
 
   void* data() const { return data_; }
+  std::vector<int64_t> shape() const;
 
  private:
   struct Release {

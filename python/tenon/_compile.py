@@ -13,7 +13,7 @@ from . import _program
 from ._native import Module
 
 Model = Union[str, "os.PathLike[str]", bytes, Any]
-Dims = Mapping[str, Union[int, str, Sequence[int]]]
+Dims = Mapping[str, Union[int, str, range, Sequence[Union[int, str]]]]
 
 
 def load(folder: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> Module:
@@ -38,8 +38,10 @@ def _dims_arguments(dims: Optional[Dims]) -> list[str]:
     for name, size in (dims or {}).items():
         if isinstance(size, (int, str)):
             args += ["--dims", f"{name}={size}"]
+        elif isinstance(size, range):
+            args += ["--dims", f"{name}={'|'.join(str(n) for n in size)}"]
         else:
-            args += ["--shape", f"{name}[{','.join(str(int(n)) for n in size)}]"]
+            args += ["--shape", f"{name}[{','.join(str(n) for n in size)}]"]
     return args
 
 
@@ -67,7 +69,8 @@ def compile(model: Model, *, dims: Optional[Dims] = None, target: str = "host",
             threads: int = 0, options: Sequence[str] = ()) -> Module:
     """Compiles an ONNX model (a path, its bytes or an onnx.ModelProto) and loads it.
 
-    dims: sizes of open dimensions by name, {"batch": 1}, or whole shapes by input, {"x": (1, 3)}.
+    dims: sizes of open dimensions by name, {"batch": 1}, or whole shapes by input, {"x": (1, 3)}. Several sizes
+    that one library serves: {"batch": "1..8"}, {"seq": range(16, 513, 16)}, {"x": ("1..8", 3)}.
     target: "host", or a name such as "x86-64-v3". accuracy: "strict", "default" or "fast".
     out: the folder to write; without it there is none once the Module is gone.
     threads: of each run; 0: one per core. options: more of `tenon compile`, ["--lock", "old"].

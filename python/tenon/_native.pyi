@@ -14,6 +14,9 @@ class Tensor:
     def shape(self) -> tuple[int, ...]: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def dims(self) -> list[int]:
+        """By axis: which of the open dimensions, -1: fixed. Empty: all are."""
 
 class Step:
     """What one step of a run takes."""
@@ -54,6 +57,9 @@ class Module:
     def inputs(self) -> tuple[Tensor, ...]: ...
     @property
     def outputs(self) -> tuple[Tensor, ...]: ...
+    @property
+    def dims(self) -> dict[str, list[int]]:
+        """Open dimensions by name, and the sizes that they may have."""
     @property
     def threads(self) -> int:
         """Of each run."""

@@ -12,22 +12,32 @@
 namespace tenon::api {
 namespace {
 
+Tensor tensor(const artifact::TensorInfo& t) {
+  return {t.name, ir::to_string(t.dtype), t.shape, t.bytes(), t.dims};
+}
+
 std::vector<Tensor> tensors(const std::vector<artifact::TensorInfo>& infos) {
   std::vector<Tensor> out;
-  for (const artifact::TensorInfo& t : infos) {
-    out.push_back({t.name, ir::to_string(t.dtype), t.shape, t.bytes()});
-  }
+  for (const artifact::TensorInfo& t : infos) out.push_back(tensor(t));
+  return out;
+}
+
+std::vector<Dim> dims_of(const artifact::Model& model) {
+  std::vector<Dim> out;
+  for (const artifact::Dim& d : model.dims()) out.push_back({d.name, d.values});
   return out;
 }
 
 // Copies of what the pointers lead to; random values where there are none.
-std::vector<ir::Array> arrays(const artifact::Model& model,
-                              const std::vector<const void*>& inputs) {
+std::vector<ir::Array> arrays(std::vector<artifact::TensorInfo> tensors,
+                              const std::vector<const void*>& inputs,
+                              const std::vector<std::vector<int64_t>>& shapes) {
   constexpr uint64_t kSeed = 0;
-  if (inputs.empty()) return artifact::random_inputs(model.inputs(), kSeed);
+  for (size_t i = 0; i < shapes.size(); ++i) tensors[i].shape = shapes[i];
+  if (inputs.empty()) return artifact::random_inputs(tensors, kSeed);
   std::vector<ir::Array> out;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    out.emplace_back(model.inputs()[i].dtype, model.inputs()[i].shape);
+    out.emplace_back(tensors[i].dtype, tensors[i].shape);
     if (out[i].bytes() > 0) {
       std::memcpy(out[i].data(), inputs[i], static_cast<size_t>(out[i].bytes()));
     }
@@ -41,6 +51,7 @@ struct Library::Impl {
   artifact::Model model;
   std::string folder;
   std::vector<Tensor> inputs, outputs;
+  std::vector<Dim> dims;
 };
 
 Library Library::load(const std::string& folder) {
@@ -49,32 +60,39 @@ Library Library::load(const std::string& folder) {
     std::string place = m.directory().string();
     auto in = tensors(m.inputs());
     auto out = tensors(m.outputs());
+    auto dims = dims_of(m);
     return Library(std::make_shared<const Impl>(
-        Impl{std::move(m), std::move(place), std::move(in), std::move(out)}));
+        Impl{std::move(m), std::move(place), std::move(in), std::move(out), std::move(dims)}));
   });
 }
 
 const std::string& Library::name() const { return impl_->model.name(); }
 const std::vector<Tensor>& Library::inputs() const { return impl_->inputs; }
 const std::vector<Tensor>& Library::outputs() const { return impl_->outputs; }
+const std::vector<Dim>& Library::dims() const { return impl_->dims; }
 const std::string& Library::manifest() const { return impl_->model.manifest(); }
 const std::string& Library::folder() const { return impl_->folder; }
 const std::string& Library::target() const { return impl_->model.target(); }
 bool Library::is_for_gpu() const { return impl_->model.is_for_gpu(); }
 
 std::vector<StepTime> Library::profile(const std::vector<const void*>& inputs, int threads,
-                                       int64_t runs) const {
+                                       int64_t runs,
+                                       const std::vector<std::vector<int64_t>>& shapes) const {
+  if (!shapes.empty() && shapes.size() != impl_->inputs.size()) {
+    throw Error("a shape of each input is wanted, or none");
+  }
   if (!inputs.empty() && inputs.size() != impl_->inputs.size()) {
     throw Error("the model has " + std::to_string(impl_->inputs.size()) + " inputs");
   }
   if (runs < 1) throw Error("a profile takes at least one run");
   return guarded([&] {
     const artifact::Model& model = impl_->model;
-    artifact::LoadedSession session(model, threads, arrays(model, inputs));
+    artifact::LoadedSession session(model, threads, arrays(model.inputs(), inputs, shapes));
     const measure::StepTimes times = measure::measure_steps(session, runs);
     std::vector<StepTime> out;
-    for (size_t i = 0; i < model.steps().size(); ++i) {
-      const artifact::StepInfo& step = model.steps()[i];
+    const std::vector<artifact::StepInfo> steps = session.session().steps();
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const artifact::StepInfo& step = steps[i];
       out.push_back(
           {step.kernel, step.origin, step.nodes, times.median_s(i), step.flops, step.bytes});
     }
@@ -99,6 +117,21 @@ Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 int Session::threads() const { return impl_->session.threads(); }
+
+void Session::set_shape(size_t input, const std::vector<int64_t>& shape) {
+  if (input >= impl_->inputs) throw Error("there is no input " + std::to_string(input));
+  guarded([&] { impl_->session.set_shape(input, shape); });
+}
+
+Tensor Session::input(size_t i) const {
+  if (i >= impl_->inputs) throw Error("there is no input " + std::to_string(i));
+  return guarded([&] { return tensor(impl_->session.input(i)); });
+}
+
+Tensor Session::output(size_t i) const {
+  if (i >= impl_->outputs) throw Error("there is no output " + std::to_string(i));
+  return guarded([&] { return tensor(impl_->session.output(i)); });
+}
 
 void Session::check_counts(size_t inputs, size_t outputs) const {
   if (inputs != impl_->inputs || outputs != impl_->outputs) {

@@ -35,12 +35,22 @@ std::string plain(const std::string& s) {
   return text;
 }
 
-std::string tensor_table(const char* list, const std::vector<TensorInfo>& tensors) {
+std::string tensor_table(const char* list, const Program& program,
+                         const std::vector<TensorInfo>& tensors) {
   std::string text;
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorInfo& t = tensors[i];
-    text += fmt::format(" *   {}[{}]  {}  {} {}, {} bytes\n", list, i, plain(t.name),
-                        ir::to_string(t.dtype), shape_text(t.shape), t.bytes());
+    text += fmt::format(" *   {}[{}]  {}  {} {}, {}{} bytes\n", list, i, plain(t.name),
+                        ir::to_string(t.dtype), plain(shape_text(t, program.dims)),
+                        program.dims.empty() ? "" : "at most ", t.bytes());
+  }
+  return text;
+}
+
+std::string dim_table(const std::vector<Dim>& dims) {
+  std::string text;
+  for (const Dim& d : dims) {
+    text += fmt::format(" *   {}: {}\n", plain(d.name), values_text(d.values));
   }
   return text;
 }
@@ -71,6 +81,25 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return shape.empty() ? "scalar" : fmt::format("{}", fmt::join(shape, "x"));
 }
 
+std::string shape_text(const TensorInfo& t, const std::vector<Dim>& dims) {
+  std::vector<std::string> parts;
+  for (size_t a = 0; a < t.shape.size(); ++a) {
+    const int32_t dim = t.dims.empty() ? -1 : t.dims[a];
+    parts.push_back(dim < 0 ? std::to_string(t.shape[a]) : dims[static_cast<size_t>(dim)].name);
+  }
+  return parts.empty() ? "scalar" : fmt::format("{}", fmt::join(parts, "x"));
+}
+
+std::string values_text(const std::vector<int64_t>& values) {
+  const int64_t step = values.size() > 2 ? values[1] - values[0] : 0;
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i] - values[i - 1] != step) return fmt::format("{}", fmt::join(values, ", "));
+  }
+  if (step == 0) return fmt::format("{}", fmt::join(values, ", "));
+  return fmt::format("{}..{}{}", values.front(), values.back(),
+                     step == 1 ? "" : fmt::format(":{}", step));
+}
+
 std::string c_header(const Program& program) {
   std::string text(model_api_header());
   const std::string include = "#include \"tenon/runtime.h\"\n\n";
@@ -93,8 +122,8 @@ std::string c_header(const Program& program) {
     replace_all(*part, "TENON_MODEL", "TENON_LIBRARY_" + upper(program.name));
   }
   // Tensors may have any names, also such as were just replaced.
-  return text + " *\n" + tensor_table("inputs", program.inputs) +
-         tensor_table("outputs", program.outputs) + rest;
+  return text + " *\n" + tensor_table("inputs", program, program.inputs) +
+         tensor_table("outputs", program, program.outputs) + dim_table(program.dims) + rest;
 }
 
 }  // namespace tenon::artifact

@@ -97,6 +97,9 @@ void Library::find_all() {
   find(destroy, "destroy");
   find(run, "run");
   find(error, "error");
+  find(set_shape, "set_shape");
+  find(input_now, "input_now");
+  find(output_now, "output_now");
   find(set_hook, "set_hook");
   find(threads, "threads");
   find(manifest, "manifest");
@@ -112,19 +115,21 @@ void Library::find_all() {
   }
 }
 
+TensorInfo Library::info(const tenon_model_tensor& t) const {
+  const auto dtype = ir::parse_dtype(t.dtype);
+  if (!dtype) {
+    throw UserError(fmt::format("{} has a tensor of type '{}', which is not known", path_, t.dtype),
+                    "compile the model again");
+  }
+  TensorInfo info{t.name, *dtype, std::vector<int64_t>(t.shape, t.shape + t.rank)};
+  if (t.dims != nullptr) info.dims.assign(t.dims, t.dims + t.rank);
+  TENON_CHECK(info.bytes() == static_cast<int64_t>(t.bytes)) << path_ << " " << t.name;
+  return info;
+}
+
 std::vector<TensorInfo> Library::tensors(int32_t count, Tensor* tensor) const {
   std::vector<TensorInfo> list;
-  for (int32_t i = 0; i < count; ++i) {
-    const tenon_model_tensor& t = *tensor(i);
-    const auto dtype = ir::parse_dtype(t.dtype);
-    if (!dtype) {
-      throw UserError(
-          fmt::format("{} has a tensor of type '{}', which is not known", path_, t.dtype),
-          "compile the model again");
-    }
-    list.push_back({t.name, *dtype, std::vector<int64_t>(t.shape, t.shape + t.rank)});
-    TENON_CHECK(list.back().bytes() == static_cast<int64_t>(t.bytes)) << path_ << " " << t.name;
-  }
+  for (int32_t i = 0; i < count; ++i) list.push_back(info(*tensor(i)));
   return list;
 }
 

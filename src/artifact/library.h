@@ -25,11 +25,15 @@ class Library {
 
   std::vector<TensorInfo> inputs() const;
   std::vector<TensorInfo> outputs() const;
+  TensorInfo info(const tenon_model_tensor& t) const;
 
   decltype(tenon_model_create_with)* create_with = nullptr;
   decltype(tenon_model_destroy)* destroy = nullptr;
   decltype(tenon_model_run)* run = nullptr;
   decltype(tenon_model_error)* error = nullptr;
+  decltype(tenon_model_set_shape)* set_shape = nullptr;
+  decltype(tenon_model_input_now)* input_now = nullptr;
+  decltype(tenon_model_output_now)* output_now = nullptr;
   decltype(tenon_model_set_hook)* set_hook = nullptr;
   decltype(tenon_model_threads)* threads = nullptr;
   decltype(tenon_model_manifest)* manifest = nullptr;

@@ -18,6 +18,9 @@ class LoadedSession {
   LoadedSession(const Model& model, const SessionOptions& options,
                 const std::vector<ir::Array>& inputs)
       : session_(model, options) {
+    for (size_t i = 0; i < inputs.size() && !model.dims().empty(); ++i) {
+      session_.set_shape(i, inputs[i].shape());
+    }
     for (const ir::Array& array : inputs) {
       void* data = allocate(array.bytes());
       if (array.bytes() > 0) {
@@ -25,8 +28,8 @@ class LoadedSession {
       }
       inputs_.push_back(data);
     }
-    for (const TensorInfo& tensor : model.outputs()) {
-      outputs_.push_back(allocate(tensor.bytes()));
+    for (size_t i = 0; i < model.outputs().size(); ++i) {
+      outputs_.push_back(allocate(session_.output(i).bytes()));
     }
   }
 

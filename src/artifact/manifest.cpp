@@ -45,6 +45,31 @@ Json tensors(const std::vector<TensorInfo>& all) {
                     {"dtype", ir::to_string(t.dtype)},
                     {"shape", t.shape},
                     {"bytes", t.bytes()}});
+    if (!t.dims.empty()) list.back()["dims"] = t.dims;
+  }
+  return list;
+}
+
+Json dims_json(const Program& program) {
+  Json list = Json::array();
+  for (const Dim& d : program.dims) {
+    list.push_back({{"name", d.name}, {"values", d.values}});
+    if (d.compiled != d.values) list.back()["put_together_of"] = d.compiled;
+  }
+  return list;
+}
+
+// A step is its kernel, task, flops and bytes; nodes are those of the steps above where there are as many.
+Json variants_json(const Program& program) {
+  Json list = Json::array();
+  for (const Variant& v : program.variants) {
+    Json steps = Json::array();
+    for (const Step& s : v.steps)
+      steps.push_back(Json::array({s.kernel, s.task, s.flops, s.bytes}));
+    list.push_back({{"sizes", v.sizes},
+                    {"outputs", v.output_shapes},
+                    {"arena_bytes", v.arena_bytes},
+                    {"steps", steps}});
   }
   return list;
 }
@@ -94,6 +119,7 @@ Json kernels_json(const Program& program, const std::vector<CompiledKernel>& com
       row["error"] = plan::rounded(decided->error);
       row["direct_error"] = plan::rounded(decided->direct_error);
     }
+    if (!k.also.empty()) row["also"] = k.also;
     row["flops"] = k.flops;
     row["bytes"] = k.bytes;
     row["workspace_bytes"] = compiled[i].workspace_bytes;
@@ -116,6 +142,8 @@ std::string param_text(const Param& p) {
       return fmt::format("weights {}+{}", p.offset, p.bytes);
     case Place::kArena:
       return fmt::format("arena {}+{}", p.offset, p.bytes);
+    case Place::kNumbers:
+      return fmt::format("numbers {}+{}", p.offset, p.bytes);
   }
   return "";
 }
@@ -183,6 +211,10 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
   }
   j["kernels"] = kernels_json(program, kernels);
   j["steps"] = steps_json(program);
+  if (!program.dims.empty()) {
+    j["dims"] = dims_json(program);
+    j["variants"] = variants_json(program);
+  }
   j["provenance"] = provenance_json(program);
   j["licences"] = Json::array({{{"part", "tenon runtime"}, {"licence", "Apache-2.0"}}});
   return dump(j);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "artifact/header.h"
@@ -27,6 +28,36 @@ std::vector<StepInfo> parse_steps(const Json& manifest) {
   return steps;
 }
 
+std::vector<Dim> parse_dims(const Json& manifest) {
+  std::vector<Dim> dims;
+  if (!manifest.contains("dims")) return dims;
+  for (const Json& d : manifest.at("dims")) {
+    const char* compiled = d.contains("put_together_of") ? "put_together_of" : "values";
+    dims.push_back({d.at("name"), d.at("values"), d.at(compiled)});
+  }
+  return dims;
+}
+
+// By the sizes of a variant; nodes are those of the largest where there are as many steps.
+std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(
+    const Json& manifest, const std::vector<StepInfo>& largest) {
+  std::map<std::vector<int64_t>, std::vector<StepInfo>> all;
+  if (!manifest.contains("variants")) return all;
+  for (const Json& v : manifest.at("variants")) {
+    std::vector<StepInfo> steps;
+    const Json& list = v.at("steps");
+    for (const Json& s : list) {
+      const Json& k = manifest.at("kernels").at(s.at(0).get<size_t>());
+      const bool alike = list.size() == largest.size();
+      steps.push_back({k.at("name"), s.at(1), k.at("origin"),
+                       alike ? largest[steps.size()].nodes : std::vector<std::string>(), s.at(2),
+                       s.at(3)});
+    }
+    all.emplace(v.at("sizes").get<std::vector<int64_t>>(), std::move(steps));
+  }
+  return all;
+}
+
 // Types and shapes are the table's, by which the library runs. Names are the manifest's: there every byte that is no
 // UTF-8 is replaced, so that they can be shown.
 std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
@@ -45,6 +76,8 @@ struct Model::Impl {
     inputs = named(library.inputs(), inside.at("inputs"));
     outputs = named(library.outputs(), inside.at("outputs"));
     steps = parse_steps(inside);
+    dims = parse_dims(inside);
+    variants = parse_variants(inside, steps);
     weights_bytes = inside.at("memory").at("weights_bytes");
     TENON_CHECK(steps.size() == static_cast<size_t>(library.step_count()));
     directory = file.directory();
@@ -55,6 +88,8 @@ struct Model::Impl {
   fs::path directory;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<StepInfo> steps;
+  std::vector<Dim> dims;
+  std::map<std::vector<int64_t>, std::vector<StepInfo>> variants;
   int64_t weights_bytes = 0;
 };
 
@@ -67,6 +102,29 @@ const fs::path& Model::directory() const { return impl_->directory; }
 const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }
 const std::vector<StepInfo>& Model::steps() const { return impl_->steps; }
+const std::vector<Dim>& Model::dims() const { return impl_->dims; }
+
+std::vector<TensorInfo> Model::inputs_at(const std::map<std::string, int64_t>& sizes) const {
+  std::vector<TensorInfo> list = inputs();
+  for (const auto& [name, size] : sizes) {
+    const auto dim = std::find_if(dims().begin(), dims().end(),
+                                  [&, &n = name](const Dim& d) { return d.name == n; });
+    if (dim == dims().end()) {
+      throw UserError(fmt::format("{} has no open dimension '{}'", this->name(), name));
+    }
+    if (!std::binary_search(dim->values.begin(), dim->values.end(), size)) {
+      throw UserError(fmt::format("{} takes {} = {}, not {}", this->name(), name,
+                                  values_text(dim->values), size));
+    }
+    for (TensorInfo& t : list) {
+      for (size_t a = 0; a < t.dims.size(); ++a) {
+        if (t.dims[a] == dim - dims().begin()) t.shape[a] = size;
+      }
+    }
+  }
+  return list;
+}
+
 const std::string& Model::target() const { return impl_->file.target; }
 const std::string& Model::manifest() const { return impl_->file.text; }
 int64_t Model::weights_bytes() const { return impl_->weights_bytes; }
@@ -96,24 +154,77 @@ int Session::threads() const {
   return model_.impl_->library.threads(static_cast<const tenon_model_ctx*>(ctx_.get()));
 }
 
+void Session::set_shape(size_t input, const std::vector<int64_t>& shape) {
+  const char* why = nullptr;
+  const int code = model_.impl_->library.set_shape(static_cast<tenon_model_ctx*>(ctx_.get()),
+                                                   static_cast<int32_t>(input), shape.data(),
+                                                   static_cast<int32_t>(shape.size()), &why);
+  if (code != 0 && why != nullptr) throw UserError(why);
+  check_answer(code);
+}
+
+TensorInfo Session::input(size_t i) const {
+  const Library& library = model_.impl_->library;
+  TensorInfo t = library.info(
+      *library.input_now(static_cast<const tenon_model_ctx*>(ctx_.get()), static_cast<int32_t>(i)));
+  t.name = model_.inputs()[i].name;
+  return t;
+}
+
+TensorInfo Session::output(size_t i) const {
+  const Library& library = model_.impl_->library;
+  TensorInfo t = library.info(*library.output_now(static_cast<const tenon_model_ctx*>(ctx_.get()),
+                                                  static_cast<int32_t>(i)));
+  t.name = model_.outputs()[i].name;
+  return t;
+}
+
+std::vector<StepInfo> Session::steps() const {
+  const std::vector<Dim>& dims = model_.dims();
+  if (dims.empty()) return model_.steps();
+  std::vector<int64_t> sizes(dims.size());
+  for (size_t i = 0; i < model_.inputs().size(); ++i) {
+    const TensorInfo t = input(i);
+    for (size_t a = 0; a < t.dims.size(); ++a) {
+      if (t.dims[a] >= 0) sizes[static_cast<size_t>(t.dims[a])] = t.shape[a];
+    }
+  }
+  const auto parted =
+      std::find_if(dims.begin(), dims.end(), [](const Dim& d) { return d.compiled != d.values; });
+  if (parted == dims.end()) return model_.impl_->variants.at(sizes);
+  int64_t& part = sizes[static_cast<size_t>(parted - dims.begin())];
+  std::vector<StepInfo> steps;
+  for (int64_t left = part; left > 0; left -= part) {
+    part = *std::prev(std::upper_bound(parted->compiled.begin(), parted->compiled.end(), left));
+    const std::vector<StepInfo>& more = model_.impl_->variants.at(sizes);
+    steps.insert(steps.end(), more.begin(), more.end());
+  }
+  return steps;
+}
+
 std::vector<ir::Array> Session::run(const std::vector<ir::Array>& inputs) {
   const std::vector<TensorInfo>& expected = model_.inputs();
   if (inputs.size() != expected.size()) {
     throw UserError(
         fmt::format("{} takes {} inputs, not {}", model_.name(), expected.size(), inputs.size()));
   }
+  for (size_t i = 0; i < inputs.size() && !model_.dims().empty(); ++i) {
+    set_shape(i, inputs[i].shape());
+  }
   std::vector<const void*> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].dtype() != expected[i].dtype || inputs[i].shape() != expected[i].shape) {
-      throw UserError(fmt::format("input '{}' is {} {}, not {} {}", expected[i].name,
-                                  ir::to_string(expected[i].dtype), shape_text(expected[i].shape),
+    const TensorInfo wanted = input(i);
+    if (inputs[i].dtype() != wanted.dtype || inputs[i].shape() != wanted.shape) {
+      throw UserError(fmt::format("input '{}' is {} {}, not {} {}", wanted.name,
+                                  ir::to_string(wanted.dtype), shape_text(wanted.shape),
                                   ir::to_string(inputs[i].dtype()), shape_text(inputs[i].shape())));
     }
     in.push_back(inputs[i].data());
   }
   std::vector<ir::Array> results;
   std::vector<void*> out;
-  for (const TensorInfo& t : model_.outputs()) {
+  for (size_t i = 0; i < model_.outputs().size(); ++i) {
+    const TensorInfo t = output(i);
     results.emplace_back(t.dtype, t.shape);
   }
   for (ir::Array& a : results) {
@@ -134,6 +245,7 @@ void Session::check_answer(int code) const {
 }
 
 void Session::run(const void* const* inputs, void* const* outputs) {
+  if (hook_ != nullptr) hook_->first = hook_->next = 0;
   check_answer(
       model_.impl_->library.run(static_cast<tenon_model_ctx*>(ctx_.get()), inputs, outputs));
 }
@@ -148,10 +260,14 @@ void Session::run_device(const uint64_t* inputs, const uint64_t* outputs, void* 
       library.run_device(static_cast<tenon_model_ctx*>(ctx_.get()), inputs, outputs, stream));
 }
 
+// Steps are counted from the start of the run, also where it consists of several parts that count their own.
 void Session::set_hook(Hook hook) {
-  hook_ = hook ? std::make_unique<Hook>(std::move(hook)) : nullptr;
+  hook_ = hook ? std::make_unique<Counted>(Counted{std::move(hook)}) : nullptr;
   const tenon_model_hook call = [](void* user, int32_t step, int32_t after) {
-    (*static_cast<Hook*>(user))(step, after != 0);
+    auto& counted = *static_cast<Counted*>(user);
+    if (after == 0 && step == 0) counted.first = counted.next;
+    counted.next = counted.first + step + 1;
+    counted.hook(counted.first + step, after != 0);
   };
   model_.impl_->library.set_hook(static_cast<tenon_model_ctx*>(ctx_.get()),
                                  hook_ != nullptr ? call : nullptr, hook_.get());

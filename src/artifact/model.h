@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,11 @@ class Model {
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   const std::vector<StepInfo>& steps() const;
+  // Dimensions whose sizes are open: those of inputs say which axes have them. Tensors above have the largest sizes.
+  const std::vector<Dim>& dims() const;
+  // Inputs with open dimensions of these sizes; those that are not named have the largest. Throws UserError for a name or a
+  // size that the model does not have.
+  std::vector<TensorInfo> inputs_at(const std::map<std::string, int64_t>& sizes) const;
   const std::string& target() const;    // name of the row of targets
   const std::string& manifest() const;  // JSON, with the list of files
   int64_t weights_bytes() const;
@@ -70,7 +76,16 @@ class Session {
   const Model& model() const { return model_; }
   int threads() const;
 
-  // Types and shapes must be those of the model: UserError otherwise.
+  // For the runs that follow: the open sizes that the shape of an input shows. Throws UserError for one that the input does
+  // not take. Allocates nothing.
+  void set_shape(size_t input, const std::vector<int64_t>& shape);
+  // Tensors as the next run takes and gives them.
+  TensorInfo input(size_t i) const;
+  TensorInfo output(size_t i) const;
+  // The steps of the next run. Sizes that are put together run them more than once, or those of several sizes.
+  std::vector<StepInfo> steps() const;
+
+  // Types and shapes must be those of the model: UserError otherwise. Open sizes are set to those of the inputs.
   std::vector<ir::Array> run(const std::vector<ir::Array>& inputs);
   // Dense row-major memory; multiples of 64 bytes are used in place.
   void run(const void* const* inputs, void* const* outputs);
@@ -85,8 +100,14 @@ class Session {
  private:
   void check_answer(int code) const;  // throws UserError
 
+  struct Counted {
+    Hook hook;
+    int first = 0,
+        next = 0;  // the number of the first step of the part that runs, and of the next one
+  };
+
   Model model_;
-  std::unique_ptr<Hook> hook_;
+  std::unique_ptr<Counted> hook_;
   std::shared_ptr<void> ctx_;
 };
 

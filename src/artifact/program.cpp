@@ -18,28 +18,39 @@ bool is_identifier(const std::string& name) {
          std::all_of(name.begin(), name.end(), plain);
 }
 
+int64_t bytes_of(ir::DType t, const std::vector<int64_t>& shape) {
+  return TensorInfo{"", t, shape}.bytes();
+}
+
 int64_t bytes_of(const ir::Buffer& b) { return b->elements() * b.dtype().bytes(); }
 
-void check_place(const Program& p, const Param& param, bool read) {
+void check_place(const Program& p, const Variant& v, const Param& param, bool read) {
   const auto index = static_cast<size_t>(param.index);
   switch (param.place) {
     case Place::kInput:
-      TENON_CHECK(read && index < p.inputs.size() && param.bytes <= p.inputs[index].bytes());
+      TENON_CHECK(read && index < p.inputs.size() &&
+                  param.bytes <= bytes_of(p.inputs[index].dtype, v.input_shapes[index]));
       return;
     case Place::kOutput:
-      TENON_CHECK(index < p.outputs.size() && param.bytes <= p.outputs[index].bytes());
+      TENON_CHECK(index < p.outputs.size() &&
+                  param.bytes <= bytes_of(p.outputs[index].dtype, v.output_shapes[index]));
       return;
     case Place::kWeights:
       TENON_CHECK(read && param.offset >= 0 && param.offset + param.bytes <= p.weights_bytes);
       break;
     case Place::kArena:
-      TENON_CHECK(param.offset >= 0 && param.offset + param.bytes <= p.arena_bytes);
+      TENON_CHECK(param.offset >= 0 && param.offset + param.bytes <= v.arena_bytes);
+      break;
+    case Place::kNumbers:
+      TENON_CHECK(read && param.offset >= 0 &&
+                  param.offset + param.bytes <=
+                      static_cast<int64_t>(p.numbers.size() * sizeof(int64_t)));
       break;
   }
   TENON_CHECK(param.offset % alignment(p.target) == 0) << "offset " << param.offset;
 }
 
-void check_step(const Program& p, const Step& step) {
+void check_step(const Program& p, const Variant& v, const Step& step) {
   TENON_CHECK(step.kernel >= 0 && static_cast<size_t>(step.kernel) < p.kernels.size());
   const ir::Function& f = p.kernels[static_cast<size_t>(step.kernel)].function;
   TENON_CHECK(step.params.size() == f.params.size())
@@ -49,7 +60,27 @@ void check_step(const Program& p, const Step& step) {
     TENON_CHECK(step.params[i].bytes >= bytes_of(f.params[i]))
         << f.name << ": parameter " << i << " has " << bytes_of(f.params[i])
         << " bytes, its place has " << step.params[i].bytes;
-    check_place(p, step.params[i], i < f.num_inputs);
+    check_place(p, v, step.params[i], i < f.num_inputs);
+  }
+}
+
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<TensorInfo>& tensors) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const TensorInfo& t : tensors) shapes.push_back(t.shape);
+  return shapes;
+}
+
+void check_variants(const Program& p) {
+  size_t count = 1;
+  for (const Dim& d : p.dims) {
+    count *= d.compiled.size();
+    TENON_CHECK(!d.values.empty() && std::is_sorted(d.values.begin(), d.values.end()));
+    TENON_CHECK(std::is_sorted(d.compiled.begin(), d.compiled.end()));
+  }
+  TENON_CHECK(p.variants.size() == count && p.target.is_cpu());
+  for (const Variant& v : p.variants) {
+    TENON_CHECK(v.arena_bytes <= p.arena_bytes && v.sizes.size() == p.dims.size());
+    for (const Step& s : v.steps) check_step(p, v, s);
   }
 }
 
@@ -73,8 +104,11 @@ void Program::check() const {
     TENON_CHECK(is_identifier(k.name) && names.insert(k.name).second) << k.name;
     TENON_CHECK(plan.find(k.task) != nullptr) << "nothing is decided about the task of " << k.name;
   }
-  for (const Step& s : steps) {
-    check_step(*this, s);
+  if (dims.empty()) {
+    const Variant sole{{}, shapes_of(inputs), shapes_of(outputs), {}, arena_bytes};
+    for (const Step& s : steps) check_step(*this, sole, s);
+  } else {
+    check_variants(*this);
   }
   for (const Weight& w : weights) {
     TENON_CHECK(w.data != nullptr && w.offset >= 0 && w.offset % alignment(target) == 0 &&

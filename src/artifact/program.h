@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,17 +23,26 @@ namespace tenon::artifact {
 struct TensorInfo {
   std::string name;  // as in the model
   ir::DType dtype;
-  std::vector<int64_t> shape;  // an extent may be 0
+  std::vector<int64_t> shape;  // an extent may be 0; of open dimensions, the largest
+  // Of inputs, by axis: which open dimension it has, -1: its size is fixed. Empty: all are.
+  std::vector<int32_t> dims = {};
   int64_t bytes() const;
 };
 
-enum class Place : uint8_t { kInput, kOutput, kWeights, kArena };
+// A dimension whose size is known when the model runs only.
+struct Dim {
+  std::string name;
+  std::vector<int64_t> values;    // that it may have, ascending
+  std::vector<int64_t> compiled;  // that there are variants of; all, or what Program::batch says
+};
+
+enum class Place : uint8_t { kInput, kOutput, kWeights, kArena, kNumbers };
 
 // A Param says where a parameter of a kernel lies. Offsets are multiples of alignment(target).
 struct Param {
   Place place = Place::kArena;
   int32_t index = 0;   // kInput, kOutput: which one
-  int64_t offset = 0;  // kWeights, kArena: bytes from the start
+  int64_t offset = 0;  // kWeights, kArena, kNumbers: bytes from the start
   int64_t bytes = 0;
 };
 
@@ -41,7 +51,8 @@ struct Kernel {
   ir::Function function;  // Dialect::kFlat
   std::string task;       // what is computed: Program::plan says more about it
   double flops = 0;
-  double bytes = 0;  // read and written at least once: inputs, weights, outputs
+  double bytes = 0;                 // read and written at least once: inputs, weights, outputs
+  std::set<std::string> also = {};  // tasks of other sizes that it computes too
 };
 
 struct Step {
@@ -49,6 +60,17 @@ struct Step {
   std::vector<Param> params;       // inputs, then outputs, as the kernel takes them
   std::vector<std::string> nodes;  // names of the model's nodes that this step computes
   std::string call = {};  // its name where something is decided about it; empty: a conversion
+  // Of this call, where its kernel serves several sizes.
+  std::string task = {};
+  double flops = 0, bytes = 0;
+};
+
+// The model at one size of each open dimension.
+struct Variant {
+  std::vector<int64_t> sizes;  // by dimension
+  std::vector<std::vector<int64_t>> input_shapes, output_shapes;
+  std::vector<Step> steps;
+  int64_t arena_bytes = 0;
 };
 
 struct Weight {
@@ -65,7 +87,14 @@ struct Program {
   std::vector<Weight> weights;
   plan::NetworkPlan plan;  // what was decided; becomes the lock file
   int64_t weights_bytes = 0;
-  int64_t arena_bytes = 0;  // without the kernels' own workspaces
+  int64_t arena_bytes = 0;  // without the kernels' own workspaces; of the largest variant
+  // Open dimensions. Then tensors have the largest sizes, and `steps` are those of the last variant, the largest.
+  std::vector<Dim> dims;
+  std::vector<Variant> variants;  // every combination of compiled sizes, the last dimension fastest
+  std::vector<int64_t> numbers;   // what kernels that serve several sizes read
+  // The dimension whose sizes are put together of compiled ones, of which the smallest is 1: items lie one behind the other
+  // in inputs that have it, which have it first, and in all outputs. -1: none.
+  int32_t batch = -1;
   // These rows tell the model's file name, hash, opset and producer; the manifest repeats them.
   std::vector<std::pair<std::string, std::string>> provenance;
 

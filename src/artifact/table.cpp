@@ -17,36 +17,37 @@ namespace {
 
 // The types of runtime/model.h.
 constexpr const char* kTypes =
-    "%tensor = type { ptr, ptr, i32, ptr, i64 }\n"
+    "%tensor = type { ptr, ptr, i32, ptr, i64, ptr }\n"
     "%param = type { i32, i32, i64 }\n"
     "%step = type { ptr, ptr, ptr, i64 }\n"
     "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
-    "[32 x i8] }\n";
+    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32 }\n"
+    "%dim = type { ptr, ptr, i64 }\n"
+    "%compiled = type { ptr, i64 }\n"
+    "%variant = type { ptr, ptr, ptr, i64 }\n";
 
 static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kOutput) == kTenonOutput &&
               static_cast<int>(Place::kWeights) == kTenonWeights &&
-              static_cast<int>(Place::kArena) == kTenonArena);
+              static_cast<int>(Place::kArena) == kTenonArena &&
+              static_cast<int>(Place::kNumbers) == kTenonNumbers);
 
 std::string tensors(TableText& text, const std::vector<TensorInfo>& all) {
   std::vector<std::string> items;
   for (const TensorInfo& t : all) {
-    std::vector<std::string> extents;
-    for (const int64_t extent : t.shape) {
-      extents.push_back(std::to_string(extent));
-    }
-    const std::string shape = text.array("i64", extents);
-    items.push_back(fmt::format("{{ ptr {}, ptr {}, i32 {}, ptr {}, i64 {} }}", text.string(t.name),
-                                text.string(ir::to_string(t.dtype)), t.shape.size(), shape,
-                                t.bytes()));
+    const std::string shape = text.wide_numbers(t.shape);
+    const std::string dims = text.numbers(t.dims);
+    items.push_back(fmt::format("{{ ptr {}, ptr {}, i32 {}, ptr {}, i64 {}, ptr {} }}",
+                                text.string(t.name), text.string(ir::to_string(t.dtype)),
+                                t.shape.size(), shape, t.bytes(), dims));
   }
   return text.array("%tensor", items);
 }
 
-std::string steps(TableText& text, const Program& program,
+std::string steps(TableText& text, const Program& program, const std::vector<Step>& all,
                   const std::vector<CompiledKernel>& kernels) {
   std::vector<std::string> items;
-  for (const Step& s : program.steps) {
+  for (const Step& s : all) {
     std::vector<std::string> params;
     for (const Param& p : s.params) {
       params.push_back(fmt::format("{{ i32 {}, i32 {}, i64 {} }}", static_cast<int>(p.place),
@@ -59,6 +60,42 @@ std::string steps(TableText& text, const Program& program,
                                 text.string(program.kernels[k].name), list, params.size()));
   }
   return text.array("%step", items);
+}
+
+std::string variants(TableText& text, const Program& program,
+                     const std::vector<CompiledKernel>& kernels) {
+  std::vector<std::string> items;
+  for (const Variant& v : program.variants) {
+    std::vector<TensorInfo> in = program.inputs;
+    std::vector<TensorInfo> out = program.outputs;
+    for (size_t i = 0; i < in.size(); ++i) in[i].shape = v.input_shapes[i];
+    for (size_t i = 0; i < out.size(); ++i) out[i].shape = v.output_shapes[i];
+    const std::string inputs = tensors(text, in);
+    const std::string outputs = tensors(text, out);
+    items.push_back(fmt::format("{{ ptr {}, ptr {}, ptr {}, i64 {} }}", inputs, outputs,
+                                steps(text, program, v.steps, kernels), v.steps.size()));
+  }
+  return text.array("%variant", items);
+}
+
+// The last fields of the table, of open dimensions.
+std::string sizes(TableText& text, const Program& program,
+                  const std::vector<CompiledKernel>& kernels) {
+  std::vector<std::string> dims;
+  std::vector<std::string> compiled;
+  for (const Dim& d : program.dims) {
+    const std::string values = text.wide_numbers(d.values);
+    dims.push_back(
+        fmt::format("{{ ptr {}, ptr {}, i64 {} }}", text.string(d.name), values, d.values.size()));
+    compiled.push_back(
+        fmt::format("{{ ptr {}, i64 {} }}", text.wide_numbers(d.compiled), d.compiled.size()));
+  }
+  const std::string dim_list = text.array("%dim", dims);
+  const std::string compiled_list = text.array("%compiled", compiled);
+  const std::string variant_list = variants(text, program, kernels);
+  return fmt::format("ptr {}, ptr {}, ptr {}, ptr {}, i32 {}, i32 {}", dim_list, compiled_list,
+                     variant_list, text.wide_numbers(program.numbers), program.dims.size(),
+                     program.batch);
 }
 
 }  // namespace
@@ -88,7 +125,8 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
   const std::string manifest = text.string(facts.manifest);
   const std::string inputs = tensors(text, program.inputs);
   const std::string outputs = tensors(text, program.outputs);
-  const std::string walk = steps(text, program, kernels);
+  const std::string walk = steps(text, program, program.steps, kernels);
+  const std::string open = sizes(text, program, kernels);
   std::vector<std::string> digest;
   for (const uint8_t byte : facts.weights_sha256) {
     digest.push_back(fmt::format("i8 {}", byte));
@@ -96,12 +134,12 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
   out += fmt::format(
       "@{}_rt_model = hidden constant %model {{ ptr {}, ptr {}, i64 {}, ptr {}, ptr {}, ptr {}, "
       "i32 {}, "
-      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}] }}\n",
+      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}], {} }}\n",
       program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
       program.outputs.size(), program.steps.size(),
       align_up(program.arena_bytes, alignment(program.target)), scratch_bytes(program, kernels),
       align_up(program.weights_bytes), static_cast<int64_t>(facts.weights_checksum),
-      fmt::join(digest, ", "));
+      fmt::join(digest, ", "), open);
   if (!program.target.is_cpu()) {
     append_gpu_table(out, text, program, kernels);
   }

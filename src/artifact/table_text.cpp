@@ -38,17 +38,23 @@ std::string TableText::bytes(const std::string& s) {
   return name;
 }
 
-std::string TableText::array(const std::string& type, const std::vector<std::string>& items) {
+std::string TableText::array(const std::string& type, const std::vector<std::string>& items,
+                             int alignment) {
   if (items.empty()) {
     return "null";
   }
-  const std::string name = fmt::format("@a{}", arrays_++);
-  out_ += fmt::format("{} = private unnamed_addr constant [{} x {}] [", name, items.size(), type);
+  std::string contents =
+      fmt::format("private unnamed_addr constant [{} x {}] [", items.size(), type);
   for (size_t i = 0; i < items.size(); ++i) {
-    out_ += fmt::format("{}{} {}", i == 0 ? "" : ", ", type, items[i]);
+    contents += fmt::format("{}{} {}", i == 0 ? "" : ", ", type, items[i]);
   }
-  out_ += "]\n";
-  return name;
+  contents += alignment > 0 ? fmt::format("], align {}\n", alignment) : "]\n";
+  const auto [it, fresh] = contents_.try_emplace(contents, "");
+  if (fresh) {
+    it->second = fmt::format("@a{}", arrays_++);
+    out_ += fmt::format("{} = {}", it->second, contents);
+  }
+  return it->second;
 }
 
 std::string TableText::numbers(const std::vector<int32_t>& values) {
@@ -57,6 +63,14 @@ std::string TableText::numbers(const std::vector<int32_t>& values) {
     items.push_back(std::to_string(v));
   }
   return array("i32", items);
+}
+
+std::string TableText::wide_numbers(const std::vector<int64_t>& values) {
+  std::vector<std::string> items;
+  for (const int64_t v : values) {
+    items.push_back(std::to_string(v));
+  }
+  return array("i64", items, 64);
 }
 
 }  // namespace tenon::artifact

@@ -14,11 +14,13 @@ class TableText {
  public:
   explicit TableText(std::string& out) : out_(out) {}
 
-  // Names of constants with these contents. Strings end in a zero; equal ones are defined once.
+  // Names of constants with these contents; equal ones are defined once. Strings end in a zero.
   std::string string(const std::string& s);
   std::string numbers(const std::vector<int32_t>& values);
+  std::string wide_numbers(const std::vector<int64_t>& values);  // at a multiple of 64 bytes
   // "null" for an empty one.
-  std::string array(const std::string& type, const std::vector<std::string>& items);
+  std::string array(const std::string& type, const std::vector<std::string>& items,
+                    int alignment = 0);
   // Bytes at a multiple of 64, with a zero behind them; "null" if there are none.
   std::string bytes(const std::string& s);
 
@@ -26,7 +28,7 @@ class TableText {
   void define_bytes(const std::string& name, const std::string& s);
 
   std::string& out_;
-  std::map<std::string, std::string> strings_;
+  std::map<std::string, std::string> strings_, contents_;
   int arrays_ = 0;
 };
 

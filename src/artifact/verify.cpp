@@ -79,6 +79,9 @@ std::set<std::string> tasks_in(const Json& list) {
   std::set<std::string> tasks;
   for (const Json& entry : list) {
     tasks.insert(entry.at("task").get<std::string>());
+    if (entry.contains("also")) {
+      for (const Json& other : entry.at("also")) tasks.insert(other.get<std::string>());
+    }
   }
   return tasks;
 }

@@ -9,4 +9,7 @@ namespace tenon::compile {
 // Interprets what is small, compiles what is not. One thread; by default schedules.
 graph::Evaluator compiled_evaluator();
 
+// The same answers, each computed once: for folding the constants of a model at several sizes. Not for several threads.
+graph::Evaluator remembering(graph::Evaluator evaluate);
+
 }  // namespace tenon::compile

@@ -24,7 +24,7 @@ double median(std::vector<double> values) {
 double StepTimes::median_s(size_t step) const { return median(seconds[step]); }
 
 StepTimes measure_steps(artifact::LoadedSession& session, int64_t runs) {
-  const size_t steps = session.session().model().steps().size();
+  const size_t steps = session.session().steps().size();
   StepTimes times;
   times.seconds.resize(steps);
   times.starts_s.resize(steps);

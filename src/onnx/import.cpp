@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <set>
 
 #include "onnx/importer.h"
 #include "onnx/model_file.h"
@@ -30,11 +31,11 @@ struct Walked {
   Report report;
 };
 
-Walked walk(const proto::ModelProto& model, const std::string& folder,
-            const ImportOptions& options) {
+Walked walk(const proto::ModelProto& model, const std::string& folder, const ImportOptions& options,
+            TensorCache& initializers) {
   Walked w;
   w.report.info = describe(model);
-  Importer importer(model, folder, options);
+  Importer importer(model, folder, options, initializers);
   importer.run();
   w.report.info.parameters = importer.parameters();
   w.report.problems = importer.problems();
@@ -86,22 +87,63 @@ std::string summary(const std::string& file, const std::vector<Problem>& problem
 ImportError::ImportError(const std::string& file, std::vector<Problem> problems)
     : UserError(summary(file, problems)), problems_(std::move(problems)) {}
 
-Imported import_file(const std::string& path, const ImportOptions& options) {
+struct Source::Impl {
+  std::string name, folder;
+  proto::ModelProto model;
+  TensorCache initializers;
+};
+
+Source Source::from_file(const std::string& path) {
   FileBytes bytes = read_file(path);
-  return with_place(
-      path, [&] { return finish(walk(parsed(std::move(bytes)), folder_of(path), options), path); });
+  return with_place(path, [&] {
+    return Source(
+        std::make_shared<Impl>(Impl{path, folder_of(path), parsed(std::move(bytes)), {}}));
+  });
+}
+
+Source Source::from_bytes(const std::string& bytes, const std::string& folder) {
+  return with_place("model", [&] {
+    return Source(std::make_shared<Impl>(Impl{"model", folder, parse_model(bytes), {}}));
+  });
+}
+
+Imported Source::import(const ImportOptions& options) const {
+  return with_place(impl_->name, [&] {
+    return finish(walk(impl_->model, impl_->folder, options, impl_->initializers), impl_->name);
+  });
+}
+
+Report Source::check(const ImportOptions& options) const {
+  return with_place(impl_->name, [&] {
+    return walk(impl_->model, impl_->folder, options, impl_->initializers).report;
+  });
+}
+
+std::vector<StatedInput> Source::inputs() const {
+  std::set<std::string> known;
+  for (const auto& t : impl_->model.graph().initializer()) known.insert(t.name());
+  for (const auto& t : impl_->model.graph().sparse_initializer()) known.insert(t.values().name());
+  std::vector<StatedInput> list;
+  for (const auto& in : impl_->model.graph().input()) {
+    if (known.count(in.name())) continue;
+    StatedInput s{in.name(), std::nullopt, false, {}, {}};
+    if (in.type().has_tensor_type()) s = stated_input(in.name(), in.type().tensor_type());
+    list.push_back(std::move(s));
+  }
+  return list;
+}
+
+Imported import_file(const std::string& path, const ImportOptions& options) {
+  return Source::from_file(path).import(options);
 }
 
 Imported import_bytes(const std::string& bytes, const std::string& folder,
                       const ImportOptions& options) {
-  return with_place("model",
-                    [&] { return finish(walk(parse_model(bytes), folder, options), "model"); });
+  return Source::from_bytes(bytes, folder).import(options);
 }
 
 Report check_file(const std::string& path, const ImportOptions& options) {
-  FileBytes bytes = read_file(path);
-  return with_place(
-      path, [&] { return walk(parsed(std::move(bytes)), folder_of(path), options).report; });
+  return Source::from_file(path).check(options);
 }
 
 ir::Array read_tensor_file(const std::string& path) {

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +66,31 @@ struct Report {
   std::vector<Problem> problems;
 };
 Report check_file(const std::string& path, const ImportOptions& options = {});
+
+// An input as the file states it.
+struct StatedInput {
+  std::string name;
+  std::optional<ir::DType> dtype;  // none: sequences, strings and the like
+  bool has_shape = false;
+  std::vector<int64_t> shape;          // -1: open
+  std::vector<std::string> dim_names;  // of what is open; may be empty
+};
+
+// A file that is parsed once and imported several times, at other sizes for example; weights are shared.
+class Source {
+ public:
+  static Source from_file(const std::string& path);  // throws UserError
+  static Source from_bytes(const std::string& bytes, const std::string& folder);
+
+  std::vector<StatedInput> inputs() const;  // without those that have initializers
+  Imported import(const ImportOptions& options = {}) const;
+  Report check(const ImportOptions& options = {}) const;
+
+ private:
+  struct Impl;
+  explicit Source(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<Impl> impl_;
+};
 
 // A TensorProto file (.pb), as test suites hold inputs and outputs.
 ir::Array read_tensor_file(const std::string& path);

@@ -39,8 +39,12 @@ Attributes attributes_of(const proto::NodeProto& node, const Attributes* call) {
 }
 
 Importer::Importer(const proto::ModelProto& model, const std::string& folder,
-                   const ImportOptions& options)
-    : model_(model), options_(options), files_(folder), builder_(graph_) {}
+                   const ImportOptions& options, TensorCache& initializers)
+    : model_(model),
+      options_(options),
+      files_(folder),
+      builder_(graph_),
+      initializers_(initializers) {}
 
 void Importer::run() try {
   read_opsets();
@@ -98,7 +102,14 @@ void Importer::read_initializers(const proto::GraphProto& g, Names& names) {
       throw UserError(fmt::format("initializer '{}': {}", name, e.what()));
     }
   };
-  for (const auto& t : g.initializer()) add(t.name(), [&] { return tensor(t); });
+  const auto read_once = [&](const proto::TensorProto& t) {
+    graph::Data& known = initializers_[&t];
+    if (!known) known = to_data(t, &files_);
+    return known;
+  };
+  for (const auto& t : g.initializer()) {
+    add(t.name(), [&] { return names.outer ? tensor(t) : read_once(t); });
+  }
   for (const auto& t : g.sparse_initializer()) {
     add(t.values().name(), [&] { return to_data(t, &files_); });
   }

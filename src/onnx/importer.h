@@ -27,6 +27,7 @@ struct Names {
 };
 
 using Attributes = std::map<std::string, const proto::AttributeProto*>;
+using TensorCache = std::map<const proto::TensorProto*, graph::Data>;
 
 // What nodes need to know of the list they stand in: the main graph, a subgraph or a function's body.
 struct Place {
@@ -46,7 +47,9 @@ struct OverLimit {
 
 class Importer {
  public:
-  Importer(const proto::ModelProto& model, const std::string& folder, const ImportOptions& options);
+  // `initializers` holds those of the main graph that were converted before, and gets the others.
+  Importer(const proto::ModelProto& model, const std::string& folder, const ImportOptions& options,
+           TensorCache& initializers);
   void run();
 
   graph::Graph& graph() { return graph_; }
@@ -78,7 +81,7 @@ class Importer {
   void read_initializers(const proto::GraphProto& g, Names& names);
   void read_inputs(const proto::GraphProto& g, Names& names);
   void read_input(const proto::ValueInfoProto& info, std::map<std::string, int64_t>& dims,
-                  Names& names);
+                  const std::string& hint, Names& names);
   void read_outputs(const proto::GraphProto& g, const Names& names);
   void read_types(const proto::GraphProto& g);
 
@@ -103,13 +106,17 @@ class Importer {
   std::map<std::string, int64_t> opsets_;
   std::map<std::pair<std::string, std::string>, Function> functions_;
   std::map<std::string, const proto::TypeProto*> types_;  // stated in the file, by value
-  std::map<const proto::TensorProto*, graph::Data> tensors_;
+  TensorCache& initializers_;
+  TensorCache tensors_;
   std::vector<Problem> problems_;
   int64_t conversions_ = 0, made_constants_ = 0, parameters_ = 0;
 };
 
 // Attributes of a node by name, with references to the attributes of the call resolved.
 Attributes attributes_of(const proto::NodeProto& node, const Attributes* call);
+
+// What a file says about an input that is a tensor.
+StatedInput stated_input(const std::string& name, const proto::TypeProto::Tensor& type);
 
 // "" for the standard's own domain.
 std::string plain_domain(const std::string& domain);

@@ -7,6 +7,8 @@
 
 #include "onnx/converter.h"
 #include "onnx/importer.h"
+#include "onnx/open_dims.h"
+#include "onnx/tensor.h"
 
 namespace tenon::onnx {
 namespace {
@@ -16,18 +18,6 @@ using TensorType = proto::TypeProto::Tensor;
 using Dims = std::map<std::string, int64_t>;
 
 std::string text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
-
-// What the file says about the shape: numbers and names, "?" for what it leaves open.
-std::string stated(const TensorType& type) {
-  if (!type.has_shape()) return "of any shape";
-  std::vector<std::string> dims;
-  for (const auto& d : type.shape().dim()) {
-    dims.push_back(d.has_dim_value()                             ? std::to_string(d.dim_value())
-                   : d.has_dim_param() && !d.dim_param().empty() ? d.dim_param()
-                                                                 : "?");
-  }
-  return fmt::format("{}", fmt::join(dims, "x"));
-}
 
 // The shape that the user gave fits what the file states; dimensions with names get their values.
 void match(const TensorType& type, const Shape& given, Dims& dims) {
@@ -43,33 +33,36 @@ void match(const TensorType& type, const Shape& given, Dims& dims) {
       fits = dims.emplace(dim.dim_param(), extent).first->second == extent;
     }
   }
-  if (!fits) throw UserError(fmt::format("shape {} does not fit {}", text(given), stated(type)));
+  if (!fits)
+    throw UserError(
+        fmt::format("shape {} does not fit {}", text(given), stated_shape(stated_input("", type))));
 }
 
-// The shape with names replaced; problems name what is missing.
-Shape resolve(const std::string& input, const TensorType& type, const Dims& dims) {
-  if (!type.has_shape()) {
-    throw Unsupported("the file states no shape",
-                      fmt::format("give it: --shape {}:1x3x224x224", input));
+// "dimensions 'seq' and 'width' of shape 1xseqxwidth are open"
+std::string what_is_open(const StatedInput& in, const Dims& dims) {
+  if (!in.has_shape) return "the file states no shape";
+  std::set<std::string> names;
+  bool nameless = false;
+  for (size_t a = 0; a < in.shape.size(); ++a) {
+    if (in.shape[a] >= 0 || dims.count(in.dim_names[a])) continue;
+    nameless = nameless || in.dim_names[a].empty();
+    if (!in.dim_names[a].empty()) names.insert("'" + in.dim_names[a] + "'");
   }
+  if (nameless) return fmt::format("shape {} is open", stated_shape(in));
+  return fmt::format("dimension{} {} of shape {} {} open", names.size() == 1 ? "" : "s",
+                     fmt::join(names, ", "), stated_shape(in), names.size() == 1 ? "is" : "are");
+}
+
+// The shape with names replaced; problems name all that is missing, with a hint for the whole model.
+Shape resolve(const StatedInput& in, const Dims& dims, const std::string& hint) {
   Shape shape;
-  for (const auto& dim : type.shape().dim()) {
-    if (dim.has_dim_value() && dim.dim_value() >= 0) {
-      shape.push_back(dim.dim_value());
-      continue;
-    }
-    if (dim.dim_param().empty()) {
-      throw Unsupported(fmt::format("shape {} is open", stated(type)),
-                        fmt::format("give it: --shape {}:...", input));
-    }
-    const auto it = dims.find(dim.dim_param());
-    if (it == dims.end()) {
-      throw Unsupported(
-          fmt::format("dimension '{}' of shape {} is open", dim.dim_param(), stated(type)),
-          fmt::format("give it: --dims {}=1", dim.dim_param()));
-    }
-    shape.push_back(it->second);
+  bool open = !in.has_shape;
+  for (size_t a = 0; a < in.shape.size(); ++a) {
+    const auto it = in.dim_names[a].empty() ? dims.end() : dims.find(in.dim_names[a]);
+    open = open || (in.shape[a] < 0 && it == dims.end());
+    shape.push_back(in.shape[a] >= 0 || it == dims.end() ? in.shape[a] : it->second);
   }
+  if (open) throw Unsupported(what_is_open(in, dims), "give sizes: " + hint);
   check_shape(shape);
   return shape;
 }
@@ -87,7 +80,18 @@ void require_known(const Map& given, const std::set<std::string>& known, std::st
 
 }  // namespace
 
-void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, Names& names) {
+StatedInput stated_input(const std::string& name, const proto::TypeProto::Tensor& type) {
+  StatedInput s{name, element_type(type.elem_type()), type.has_shape(), {}, {}};
+  for (const auto& d : type.shape().dim()) {
+    const bool stated = d.has_dim_value() && d.dim_value() >= 0;
+    s.shape.push_back(stated ? d.dim_value() : -1);
+    s.dim_names.push_back(stated ? "" : d.dim_param());
+  }
+  return s;
+}
+
+void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, const std::string& hint,
+                          Names& names) {
   const std::string& name = info.name();
   if (!info.type().has_tensor_type()) {
     throw Unsupported("sequences, maps, optional and sparse values are not supported as inputs");
@@ -105,7 +109,9 @@ void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, Names& 
     return;
   }
   const auto given = options_.shapes.find(name);
-  const Shape shape = given != options_.shapes.end() ? given->second : resolve(name, type, dims);
+  const Shape shape = given != options_.shapes.end()
+                          ? given->second
+                          : resolve(stated_input(name, type), dims, hint);
   names.here.insert_or_assign(name, builder_.input(name, element, shape));
 }
 
@@ -138,9 +144,14 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
       throw UserError(fmt::format("input '{}': {}", in->name(), e.what()));
     }
   }
+  std::vector<StatedInput> stated;
+  for (const auto* in : open) stated.push_back(stated_input(in->name(), in->type().tensor_type()));
+  ImportOptions known = options_;
+  known.dims = dims;
+  const std::string hint = proposed_options(stated, known);
   for (const auto* in : open) {
     try {
-      read_input(*in, dims, names);
+      read_input(*in, dims, hint, names);
     } catch (const Unsupported& e) {
       problems_.push_back({in->name(), "input", "", 0, e.reason(), e.hint()});
       names.here.insert_or_assign(in->name(), std::nullopt);

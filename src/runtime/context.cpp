@@ -17,41 +17,93 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 size_t align_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
-size_t staging_bytes() {
+int64_t variant_count() {
+  int64_t count = 1;
+  for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
+    count *= tenon_model.compiled[d].count;
+  }
+  return count;
+}
+
+size_t all_inputs_bytes() {
   size_t bytes = 0;
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
     bytes += align_up(tenon_model.inputs[i].bytes, kAlignment);
   }
+  return bytes;
+}
+
+size_t staging_bytes() {
+  size_t bytes = all_inputs_bytes();
   for (int32_t i = 0; i < tenon_model.output_count; ++i) {
     bytes += align_up(tenon_model.outputs[i].bytes, kAlignment);
   }
   return bytes;
 }
 
+// The most of any variant.
 size_t param_count() {
+  size_t most = 0;
+  for (int64_t v = 0; v < variant_count(); ++v) {
+    const tenon_model_variant variant =
+        tenon_model.variants != nullptr ? tenon_model.variants[v] : sole_variant();
+    size_t count = 0;
+    for (int64_t i = 0; i < variant.step_count; ++i) {
+      count += static_cast<size_t>(variant.steps[i].count);
+    }
+    most = count > most ? count : most;
+  }
+  return most;
+}
+
+size_t extent_count() {
   size_t count = 0;
-  for (int32_t i = 0; i < tenon_model.step_count; ++i) {
-    count += static_cast<size_t>(tenon_model.steps[i].count);
+  for (int32_t i = 0; i < tenon_model.input_count; ++i) {
+    count += static_cast<size_t>(tenon_model.inputs[i].rank);
+  }
+  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
+    count += static_cast<size_t>(tenon_model.outputs[i].rank);
   }
   return count;
 }
 
-// The context and its lists in one block.
-tenon_model_ctx* allocate() {
+// Hands out parts of one block; without one, only their sum is of interest.
+struct Parts {
+  char* block;
+  size_t bytes = 0;
+  template <class T>
+  T* take(size_t count) {
+    T* part = block != nullptr ? reinterpret_cast<T*>(block + bytes) : nullptr;
+    bytes += align_up(count * sizeof(T), 8);
+    return part;
+  }
+};
+
+size_t lay_out(tenon_model_ctx& ctx, Parts parts) {
   const size_t params = param_count();
   const auto tensors =
       static_cast<size_t>(tenon_model.input_count) + static_cast<size_t>(tenon_model.output_count);
-  const size_t bytes = sizeof(tenon_model_ctx) + params * (sizeof(Slot) + sizeof(void*)) +
-                       tensors * 2 * sizeof(void*);
-  void* block = calloc(1, bytes);
+  parts.take<tenon_model_ctx>(1);
+  ctx.slots = parts.take<Slot>(params);
+  ctx.params = parts.take<void*>(params);
+  ctx.staging = parts.take<char*>(tensors);
+  ctx.used = parts.take<void*>(tensors);
+  ctx.part = parts.take<const void*>(tensors);
+  ctx.sizes = parts.take<int64_t>(static_cast<size_t>(tenon_model.dim_count));
+  ctx.now = parts.take<tenon_model_tensor>(tensors);
+  ctx.extents = parts.take<int64_t>(extent_count());
+  return parts.bytes;
+}
+
+// The context and its lists in one block.
+tenon_model_ctx* allocate() {
+  tenon_model_ctx sizes_only;
+  void* block = calloc(1, lay_out(sizes_only, {nullptr}));
   if (block == nullptr) {
     return nullptr;
   }
   auto* ctx = new (InPlace{block}) tenon_model_ctx;
-  ctx->slots = reinterpret_cast<Slot*>(ctx + 1);
-  ctx->params = reinterpret_cast<void**>(ctx->slots + params);
-  ctx->staging = reinterpret_cast<char**>(ctx->params + params);
-  ctx->used = reinterpret_cast<void**>(ctx->staging + tensors);
+  lay_out(*ctx, {static_cast<char*>(block)});
   return ctx;
 }
 
@@ -85,25 +137,30 @@ void place_staging(tenon_model_ctx& ctx) {
     ctx.staging[tenon_model.input_count + i] = at;
     at += align_up(tenon_model.outputs[i].bytes, kAlignment);
   }
+  ctx.kept_inputs = at;
 }
 
-// Pointers to weights and arena are the same in every run; the others are remembered as slots.
-void place_params(tenon_model_ctx& ctx) {
-  void** param = ctx.params;
-  for (int32_t s = 0; s < tenon_model.step_count; ++s) {
-    const tenon_model_step& step = tenon_model.steps[s];
-    for (int64_t i = 0; i < step.count; ++i, ++param) {
-      const tenon_model_param& p = step.params[i];
-      if (p.place == kTenonArena) {
-        *param = ctx.workspace + p.offset;
-      } else if (p.place == kTenonWeights) {
-        *param = const_cast<char*>(ctx.weights.data + p.offset);  // kernels only read it
-      } else {
-        const int32_t first = p.place == kTenonInput ? 0 : tenon_model.input_count;
-        ctx.slots[ctx.slot_count++] = {param, first + p.index};
-      }
-    }
+// Where a parameter is that no run changes; null: it is the caller's.
+void* fixed_param(const tenon_model_ctx& ctx, const tenon_model_param& p) {
+  switch (p.place) {
+    case kTenonArena:
+      return ctx.workspace + p.offset;
+    case kTenonWeights:
+      return const_cast<char*>(ctx.weights.data + p.offset);  // kernels only read it
+    case kTenonNumbers:
+      return const_cast<int64_t*>(tenon_model.numbers + p.offset / int64_t{sizeof(int64_t)});
+    default:
+      return nullptr;
   }
+}
+
+void set_largest(tenon_model_ctx& ctx) {
+  for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
+    ctx.sizes[d] = tenon_model.dims[d].values[tenon_model.dims[d].count - 1];
+  }
+  ctx.sole = sole_variant();
+  set_tensors(ctx);
+  place_params(ctx, variant_of(ctx, next_part(batch_of(ctx))));
 }
 
 bool start_runtime(tenon_model_ctx& ctx, const tenon_model_options& options, char* sentence) {
@@ -149,16 +206,37 @@ bool set_up(tenon_model_ctx& ctx, const tenon_model_options& options, char* sent
   }
   ctx.mark.set();
   place_staging(ctx);
-  place_params(ctx);
+  set_largest(ctx);
   return true;
 }
 
 }  // namespace
 
+// Pointers to weights and arena are the same in every run; the others are remembered as slots.
+void place_params(tenon_model_ctx& ctx, const tenon_model_variant& variant) {
+  if (ctx.placed == &variant) {
+    return;
+  }
+  ctx.placed = &variant;
+  ctx.slot_count = 0;
+  void** param = ctx.params;
+  for (int64_t s = 0; s < variant.step_count; ++s) {
+    const tenon_model_step& step = variant.steps[s];
+    for (int64_t i = 0; i < step.count; ++i, ++param) {
+      const tenon_model_param& p = step.params[i];
+      *param = fixed_param(ctx, p);
+      if (p.place == kTenonInput || p.place == kTenonOutput) {
+        const int32_t first = p.place == kTenonInput ? 0 : tenon_model.input_count;
+        ctx.slots[ctx.slot_count++] = {param, first + p.index};
+      }
+    }
+  }
+}
+
 // Never 0: even a parameter without bytes points somewhere.
 size_t workspace_bytes() {
   return static_cast<size_t>(tenon_model.arena_bytes + tenon_model.scratch_bytes) +
-         staging_bytes() + kAlignment;
+         staging_bytes() + (tenon_model.batch >= 0 ? all_inputs_bytes() : 0) + kAlignment;
 }
 
 void destroy_context(tenon_model_ctx* ctx) {

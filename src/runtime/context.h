@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context of a compiled model: memory, weights, threads and the parameters of all steps.
 //
-// Its workspace:   arena | scratch of the running kernel | staging of inputs and outputs
+// Its workspace:   arena | scratch of the running kernel | staging of inputs and outputs | inputs as they were
+//
+// The last part is there where sizes are put together of several runs: an output of the first may lie in the memory of an
+// input that the second reads.
 #pragma once
 
 #include "runtime/atomic.h"
@@ -26,6 +29,30 @@ struct Memory {
   size_t bytes = 0;
 };
 
+// What run and set_shape answer; the texts are in tenon_model_error.
+enum Answer : int { kDone = 0, kNullPointer = 1, kBusy = 2, kForked = 3 };
+
+// The tensors and steps of a model without open dimensions.
+tenon_model_variant sole_variant();
+
+// Fills in the parameters of all steps of a variant, unless they are there already.
+void place_params(tenon_model_ctx& ctx, const tenon_model_variant& variant);
+
+// The variant of these sizes, which are compiled ones, and of the size `batch` where sizes are put together.
+const tenon_model_variant& variant_of(const tenon_model_ctx& ctx, int64_t batch);
+
+// The largest compiled size that is at most `left`. There is one: the smallest is 1.
+int64_t next_part(int64_t left);
+
+// The size that is put together of several; 1 if there is none.
+int64_t batch_of(const tenon_model_ctx& ctx);
+
+// Whether an input has one part for each item of that size; the others are the same for all items.
+bool has_items(int32_t input);
+
+// Fills in the tensors of the next run from the sizes.
+void set_tensors(tenon_model_ctx& ctx);
+
 }  // namespace tenon::runtime
 
 struct tenon_model_ctx {
@@ -44,4 +71,11 @@ struct tenon_model_ctx {
   void** params = nullptr;                // of all steps, one after the other
   char** staging = nullptr;               // per input, then per output
   void** used = nullptr;                  // the same: what kernels get in this run
+  const void** part = nullptr;  // the same: the caller's memory, where the current part begins
+  char* kept_inputs = nullptr;  // memory for all inputs
+  tenon_model_variant sole{};
+  const tenon_model_variant* placed = nullptr;  // whose parameters are filled in
+  int64_t* sizes = nullptr;                     // by open dimension
+  tenon_model_tensor* now = nullptr;            // per input, then per output, of the next run
+  int64_t* extents = nullptr;                   // of `now`, one after the other
 };

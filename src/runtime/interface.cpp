@@ -63,6 +63,12 @@ const tenon_model_tensor* tenon_model_output(int32_t i) {
   return i >= 0 && i < tenon_model.output_count ? &tenon_model.outputs[i] : nullptr;
 }
 
+int32_t tenon_model_dim_count(void) { return tenon_model.dim_count; }
+
+const tenon_model_dim* tenon_model_dimension(int32_t i) {
+  return i >= 0 && i < tenon_model.dim_count ? &tenon_model.dims[i] : nullptr;
+}
+
 size_t tenon_model_workspace_bytes(void) { return tenon::runtime::workspace_bytes(); }
 
 size_t tenon_model_weights_bytes(void) {

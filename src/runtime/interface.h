@@ -14,6 +14,11 @@ size_t workspace_bytes();
 tenon_model_ctx* create_context(const tenon_model_options& options, char* sentence);
 void destroy_context(tenon_model_ctx* ctx);
 
+// What set_shape answers, besides what run does.
+inline constexpr int kRefusedShape = 7;
+inline constexpr const char* kRefusedShapeText =
+    "nothing was changed: the shape is none that the input takes";
+
 // True if a tensor that has bytes has no pointer.
 bool has_null(const void* const* pointers, const tenon_model_tensor* tensors, int32_t count);
 

@@ -8,4 +8,6 @@
 #include "runtime/model.cpp"
 #include "runtime/pool.cpp"
 #include "runtime/quota.cpp"
+#include "runtime/shapes.cpp"
+#include "runtime/variants.cpp"
 #include "runtime/weights.cpp"

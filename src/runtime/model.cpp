@@ -16,9 +16,10 @@ bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   return x < y + b_bytes && y < x + a_bytes;
 }
 
-bool overlaps_input(const void* output, size_t bytes, const void* const* inputs) {
+bool overlaps(const void* output, size_t bytes, const void* const* inputs,
+              const tenon_model_tensor* tensors) {
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
-    if (overlap(output, bytes, inputs[i], tenon_model.inputs[i].bytes)) {
+    if (overlap(output, bytes, inputs[i], tensors[i].bytes)) {
       return true;
     }
   }
@@ -27,7 +28,7 @@ bool overlaps_input(const void* output, size_t bytes, const void* const* inputs)
 
 void take_inputs(tenon_model_ctx& ctx, const void* const* inputs) {
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
-    const size_t bytes = tenon_model.inputs[i].bytes;
+    const size_t bytes = ctx.placed->inputs[i].bytes;
     if (bytes > 0 && is_aligned(inputs[i])) {
       ctx.used[i] = const_cast<void*>(inputs[i]);  // kernels only read it
       continue;
@@ -42,9 +43,9 @@ void take_inputs(tenon_model_ctx& ctx, const void* const* inputs) {
 void take_outputs(tenon_model_ctx& ctx, const void* const* inputs, void* const* outputs) {
   for (int32_t i = 0; i < tenon_model.output_count; ++i) {
     const int32_t at = tenon_model.input_count + i;
-    const size_t bytes = tenon_model.outputs[i].bytes;
-    const bool in_place =
-        bytes > 0 && is_aligned(outputs[i]) && !overlaps_input(outputs[i], bytes, inputs);
+    const size_t bytes = ctx.placed->outputs[i].bytes;
+    const bool in_place = bytes > 0 && is_aligned(outputs[i]) &&
+                          !overlaps(outputs[i], bytes, inputs, ctx.placed->inputs);
     ctx.used[at] = in_place ? outputs[i] : ctx.staging[at];
   }
 }
@@ -52,7 +53,7 @@ void take_outputs(tenon_model_ctx& ctx, const void* const* inputs, void* const* 
 void give_outputs(const tenon_model_ctx& ctx, void* const* outputs) {
   for (int32_t i = 0; i < tenon_model.output_count; ++i) {
     const void* from = ctx.used[tenon_model.input_count + i];
-    const size_t bytes = tenon_model.outputs[i].bytes;
+    const size_t bytes = ctx.placed->outputs[i].bytes;
     if (bytes > 0 && from != outputs[i]) {
       memcpy(outputs[i], from, bytes);
     }
@@ -62,21 +63,18 @@ void give_outputs(const tenon_model_ctx& ctx, void* const* outputs) {
 void run_steps(const tenon_model_ctx& ctx) {
   void** params = ctx.params;
   void* scratch = ctx.workspace + tenon_model.arena_bytes;
-  for (int32_t s = 0; s < tenon_model.step_count; ++s) {
-    const tenon_model_step& step = tenon_model.steps[s];
+  for (int64_t s = 0; s < ctx.placed->step_count; ++s) {
+    const tenon_model_step& step = ctx.placed->steps[s];
     if (ctx.hook != nullptr) {
-      ctx.hook(ctx.hook_user, s, 0);
+      ctx.hook(ctx.hook_user, static_cast<int32_t>(s), 0);
     }
     step.kernel(params, scratch, ctx.runtime);
     if (ctx.hook != nullptr) {
-      ctx.hook(ctx.hook_user, s, 1);
+      ctx.hook(ctx.hook_user, static_cast<int32_t>(s), 1);
     }
     params += step.count;
   }
 }
-
-// What run answers; the texts are in tenon_model_error.
-enum Answer : int { kDone = 0, kNullPointer = 1, kBusy = 2, kForked = 3 };
 
 constexpr const char* kAnswers[] = {
     "done",
@@ -85,6 +83,7 @@ constexpr const char* kAnswers[] = {
     "nothing was run: fork() copies no threads; create the context after fork, in the child",
 };
 
+// The tensors of the variant whose parameters are filled in.
 void run_all(tenon_model_ctx& ctx, const void* const* inputs, void* const* outputs) {
   take_inputs(ctx, inputs);
   take_outputs(ctx, inputs, outputs);
@@ -95,6 +94,49 @@ void run_all(tenon_model_ctx& ctx, const void* const* inputs, void* const* outpu
   give_outputs(ctx, outputs);
 }
 
+// Copies the inputs to memory of the context if an output lies in one of them: parts that are still to run read them.
+void keep_inputs(tenon_model_ctx& ctx, const void** inputs, void* const* outputs) {
+  bool shared = false;
+  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
+    const size_t bytes = ctx.now[tenon_model.input_count + i].bytes;
+    shared = shared || (bytes > 0 && overlaps(outputs[i], bytes, inputs, ctx.now));
+  }
+  char* to = ctx.kept_inputs;
+  for (int32_t i = 0; shared && i < tenon_model.input_count; ++i) {
+    if (ctx.now[i].bytes > 0) {
+      memcpy(to, inputs[i], ctx.now[i].bytes);
+    }
+    inputs[i] = to;
+    to += (ctx.now[i].bytes + kAlignment - 1) / kAlignment * kAlignment;
+  }
+}
+
+// Where the memory of the items behind the first `items` begins.
+const char* behind(const void* begin, size_t bytes, int64_t items, int64_t whole) {
+  return static_cast<const char*>(begin) +
+         bytes / static_cast<size_t>(whole) * static_cast<size_t>(items);
+}
+
+void run_parts(tenon_model_ctx& ctx, const void* const* inputs, void* const* outputs) {
+  const int64_t whole = batch_of(ctx);
+  const int32_t input_count = tenon_model.input_count;
+  const void** in = ctx.part;
+  memcpy(in, inputs, static_cast<size_t>(input_count) * sizeof *in);
+  keep_inputs(ctx, in, outputs);
+  auto** out = const_cast<void**>(ctx.part + input_count);
+  for (int64_t done = 0, part = 0; done < whole; done += part) {
+    for (int32_t i = 0; done > 0 && i < input_count; ++i) {
+      in[i] = has_items(i) ? behind(in[i], ctx.now[i].bytes, part, whole) : in[i];
+    }
+    for (int32_t i = 0; i < tenon_model.output_count; ++i) {
+      out[i] = const_cast<char*>(behind(outputs[i], ctx.now[input_count + i].bytes, done, whole));
+    }
+    part = next_part(whole - done);
+    place_params(ctx, variant_of(ctx, part));
+    run_all(ctx, in, out);
+  }
+}
+
 }  // namespace
 
 }  // namespace tenon::runtime
@@ -103,8 +145,8 @@ extern "C" {
 
 int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const* outputs) {
   using namespace tenon::runtime;
-  if (ctx == nullptr || has_null(inputs, tenon_model.inputs, tenon_model.input_count) ||
-      has_null(outputs, tenon_model.outputs, tenon_model.output_count)) {
+  if (ctx == nullptr || has_null(inputs, ctx->now, tenon_model.input_count) ||
+      has_null(outputs, ctx->now + tenon_model.input_count, tenon_model.output_count)) {
     return kNullPointer;
   }
   if (ctx->mark.in_child()) [[unlikely]] {
@@ -114,13 +156,22 @@ int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const
     ctx->refused.fetch_add(1);
     return kBusy;
   }
-  run_all(*ctx, inputs, outputs);
+  const int64_t items = batch_of(*ctx);
+  if (next_part(items) == items) {
+    place_params(*ctx, variant_of(*ctx, items));
+    run_all(*ctx, inputs, outputs);
+  } else {
+    run_parts(*ctx, inputs, outputs);
+  }
   ctx->busy.release(false);
   return kDone;
 }
 
 const char* tenon_model_error(int code) {
   using namespace tenon::runtime;
+  if (code == kRefusedShape) {
+    return kRefusedShapeText;
+  }
   return code >= kDone && code <= kForked ? kAnswers[code] : "run does not return this code";
 }
 

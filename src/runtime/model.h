@@ -17,6 +17,7 @@ enum : int32_t {  // of artifact::Place
   kTenonOutput = 1,
   kTenonWeights = 2,
   kTenonArena = 3,
+  kTenonNumbers = 4,
 };
 
 struct tenon_model_param {
@@ -29,6 +30,20 @@ struct tenon_model_step {
   tenon_kernel kernel;
   const char* name;
   const tenon_model_param* params;
+  int64_t count;
+};
+
+// The model at one size of each open dimension.
+struct tenon_model_variant {
+  const tenon_model_tensor* inputs;
+  const tenon_model_tensor* outputs;
+  const tenon_model_step* steps;
+  int64_t step_count;
+};
+
+// The sizes of an open dimension that there are variants of. All that are allowed, unless larger ones are put together.
+struct tenon_model_compiled {
+  const int64_t* values;  // ascending
   int64_t count;
 };
 
@@ -48,6 +63,16 @@ struct tenon_model_table {
   int64_t weights_bytes;      // a multiple of 64; 0: there is no file
   uint64_t weights_checksum;  // of checksum.h
   uint8_t weights_sha256[32];
+  // Of models with open dimensions; what stands above is the largest size.
+  const tenon_model_dim* dims = nullptr;
+  const tenon_model_compiled* compiled = nullptr;  // by dimension
+  // Every combination of compiled sizes, those of the last dimension next to each other.
+  const tenon_model_variant* variants = nullptr;
+  const int64_t* numbers = nullptr;  // what kernels that serve several sizes read
+  int32_t dim_count = 0;
+  // The dimension whose sizes are put together: items lie one behind the other in tensors that have it first, and in all
+  // outputs. -1: none.
+  int32_t batch = -1;
 };
 
 // In a finished library, data made by module artifact; in tests, whatever they define.

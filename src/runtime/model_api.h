@@ -13,6 +13,7 @@
  * One context per thread: a run of a context that is running already is refused. Different contexts run at
  * once from different threads; they share the weights' memory. Nothing is allocated after creation.
  * A context belongs to the process that created it: a child of fork() creates its own.
+ * Sizes that were left open are set on the context (tenon_model_set_shape); at first they are the largest.
  * The weights file is mapped: replace it by renaming a new file over it, never write to it in place.
  * Link with the shared library, or with the static one and -lm -lpthread.
  */
@@ -25,7 +26,7 @@
 #include "tenon/runtime.h"
 
 /* Of the functions below; a library says its own with tenon_model_interface(). */
-#define TENON_MODEL_INTERFACE 2
+#define TENON_MODEL_INTERFACE 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,9 +38,18 @@ typedef struct tenon_model_tensor {
   const char* name;  /* as in the model */
   const char* dtype; /* "f32", "i64", "u8", "bool", ... */
   int32_t rank;
-  const int64_t* shape; /* `rank` extents */
+  const int64_t* shape; /* `rank` extents; of sizes that are open, the largest */
   size_t bytes;
+  /* Of inputs, `rank` numbers: which open dimension an axis has, -1: its size is fixed. NULL: all are. */
+  const int32_t* dims;
 } tenon_model_tensor;
+
+/* A dimension whose size is known when the model runs only. */
+typedef struct tenon_model_dim {
+  const char* name;
+  const int64_t* values; /* `count` sizes that it may have, ascending */
+  int64_t count;
+} tenon_model_dim;
 
 /* All zero: the defaults. */
 typedef struct tenon_model_options {
@@ -78,7 +88,18 @@ void tenon_model_destroy(tenon_model_ctx* ctx);
  * from and to memory of the context. An output may lie in the memory of an input. */
 int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const* outputs);
 
-const char* tenon_model_error(int code); /* what a code of run means, as a sentence */
+/* Sets the sizes that an input shows, for the runs that follow: of every tensor that has the same open
+ * dimensions. 0: done. 7: refused, nothing has changed, and `*why` (unless why is NULL) is a sentence as of
+ * create. 1, 2, 3: as run. Nothing is allocated: a context has memory for the largest sizes. */
+int tenon_model_set_shape(tenon_model_ctx* ctx, int32_t input, const int64_t* shape, int32_t rank,
+                          const char** why);
+/* Tensors as the next run takes and gives them, until sizes are set again. NULL: there is no such one. */
+const tenon_model_tensor* tenon_model_input_now(const tenon_model_ctx* ctx, int32_t i);
+const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int32_t i);
+int32_t tenon_model_dim_count(void); /* 0: every size is fixed */
+const tenon_model_dim* tenon_model_dimension(int32_t i);
+
+const char* tenon_model_error(int code); /* what a code means, as a sentence */
 int64_t tenon_model_refused(
     const tenon_model_ctx* ctx); /* runs answered with 2 since its creation */
 

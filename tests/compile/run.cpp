@@ -47,6 +47,9 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
     copy_bytes(weights.get() + w.offset, w.data->data(), w.data->bytes());
   }
   const Memory arena = poisoned(p.arena_bytes);
+  const auto number_bytes = static_cast<int64_t>(p.numbers.size() * sizeof(int64_t));
+  const Memory numbers = poisoned(number_bytes);
+  copy_bytes(numbers.get(), reinterpret_cast<const std::byte*>(p.numbers.data()), number_bytes);
   const auto at = [&](const artifact::Param& param) -> void* {
     const auto i = static_cast<size_t>(param.index);
     switch (param.place) {
@@ -58,6 +61,8 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
         return weights.get() + param.offset;
       case artifact::Place::kArena:
         return arena.get() + param.offset;
+      case artifact::Place::kNumbers:
+        return numbers.get() + param.offset;
     }
     return nullptr;
   };

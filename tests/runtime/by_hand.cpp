@@ -44,10 +44,10 @@ extern "C" void twice_and_sum(void* const* params, void*, const tenon_runtime* r
 
 constexpr int64_t kShape[] = {kElements};
 constexpr int64_t kEmptyShape[] = {3, 0};
-const tenon_model_tensor kInputs[] = {{"x", "f32", 1, kShape, kBytes},
-                                      {"empty", "f32", 2, kEmptyShape, 0}};
-const tenon_model_tensor kOutputs[] = {{"y", "f32", 1, kShape, kBytes},
-                                       {"n", "f64", 0, nullptr, sizeof(double)}};
+const tenon_model_tensor kInputs[] = {{"x", "f32", 1, kShape, kBytes, nullptr},
+                                      {"empty", "f32", 2, kEmptyShape, 0, nullptr}};
+const tenon_model_tensor kOutputs[] = {{"y", "f32", 1, kShape, kBytes, nullptr},
+                                       {"n", "f64", 0, nullptr, sizeof(double), nullptr}};
 const tenon_model_param kFirst[] = {
     {kTenonInput, 0, 0}, {kTenonWeights, 0, 0}, {kTenonArena, 0, 0}};
 const tenon_model_param kSecond[] = {

@@ -43,10 +43,10 @@ void join(void** p) {
 
 constexpr int64_t kShape[] = {kElements};
 constexpr int64_t kEmptyShape[] = {3, 0};
-const tenon_model_tensor kInputs[] = {{"x", "f32", 1, kShape, kBytes},
-                                      {"empty", "f32", 2, kEmptyShape, 0}};
-const tenon_model_tensor kOutputs[] = {{"y", "f32", 1, kShape, kBytes},
-                                       {"n", "f32", 0, nullptr, sizeof(float)}};
+const tenon_model_tensor kInputs[] = {{"x", "f32", 1, kShape, kBytes, nullptr},
+                                      {"empty", "f32", 2, kEmptyShape, 0, nullptr}};
+const tenon_model_tensor kOutputs[] = {{"y", "f32", 1, kShape, kBytes, nullptr},
+                                       {"n", "f32", 0, nullptr, sizeof(float), nullptr}};
 constexpr int64_t kS = 0;
 constexpr int64_t kA = kPadded;
 constexpr int64_t kB = 2 * kPadded;

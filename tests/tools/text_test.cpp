@@ -44,6 +44,18 @@ TEST(Text, ListsOfNumbers) {
 }
 
 TEST(ModelOptions, ShapesInBothSpellings) {
+  // Every axis has one size.
+  const auto parse_shapes = [](const std::vector<std::string>& texts) {
+    std::map<std::string, graph::Shape> shapes;
+    for (const auto& [name, axes] : tools::parse_shapes(texts)) {
+      shapes[name] = {};
+      for (const onnx::Sizes& sizes : axes) {
+        EXPECT_EQ(sizes.size(), 1U);
+        shapes[name].push_back(sizes[0]);
+      }
+    }
+    return shapes;
+  };
   using Shapes = std::map<std::string, graph::Shape>;
   EXPECT_EQ(parse_shapes({"x:1x3x224x224"}), (Shapes{{"x", {1, 3, 224, 224}}}));
   EXPECT_EQ(parse_shapes({"x[1,3,224,224]"}), (Shapes{{"x", {1, 3, 224, 224}}}));
@@ -52,7 +64,7 @@ TEST(ModelOptions, ShapesInBothSpellings) {
   EXPECT_EQ(parse_shapes({"input:0:1x3"}), (Shapes{{"input:0", {1, 3}}}));
   EXPECT_EQ(parse_shapes({"scalar[]"}), (Shapes{{"scalar", {}}}));
   EXPECT_EQ(parse_dims({"batch=1,seq=128", "n=0"}),
-            (std::map<std::string, int64_t>{{"batch", 1}, {"seq", 128}, {"n", 0}}));
+            (std::map<std::string, onnx::Sizes>{{"batch", {1}}, {"seq", {128}}, {"n", {0}}}));
   for (const char* bad :
        {"x", "x:", "x:1x", "x:axb", ":1x3", "x[1,", "x:-1", "x:1x99999999999999999999"}) {
     if (std::string(bad) == "x:") {
@@ -61,6 +73,20 @@ TEST(ModelOptions, ShapesInBothSpellings) {
     EXPECT_THROW(parse_shapes({bad}), UserError) << bad;
   }
   for (const char* bad : {"batch", "=3", "batch=", "batch=x", "batch=-1"}) {
+    EXPECT_THROW(parse_dims({bad}), UserError) << bad;
+  }
+}
+
+TEST(ModelOptions, SeveralSizes) {
+  using Dims = std::map<std::string, onnx::Sizes>;
+  EXPECT_EQ(parse_dims({"batch=1..4,seq=16..64:16"}),
+            (Dims{{"batch", {1, 2, 3, 4}}, {"seq", {16, 32, 48, 64}}}));
+  EXPECT_EQ(parse_dims({"n=8,2,2,4,m=1"}), (Dims{{"n", {2, 4, 8}}, {"m", {1}}}));
+  using Shapes = std::map<std::string, std::vector<onnx::Sizes>>;
+  EXPECT_EQ(parse_shapes({"x:1..3x5"}), (Shapes{{"x", {{1, 2, 3}, {5}}}}));
+  EXPECT_EQ(parse_shapes({"x[1|4,8..16:4]"}), (Shapes{{"x", {{1, 4}, {8, 12, 16}}}}));
+  EXPECT_EQ(parse_shapes({"x:0:2..6:2"}), (Shapes{{"x:0", {{2, 4, 6}}}}));
+  for (const char* bad : {"n=4..1", "n=1..", "n=..2", "n=1..8:0", "n=1..9999999", "n=1,", "3"}) {
     EXPECT_THROW(parse_dims({bad}), UserError) << bad;
   }
 }

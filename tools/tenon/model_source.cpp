@@ -2,14 +2,16 @@
 #include "tools/tenon/model_source.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <charconv>
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include "artifact/manifest.h"
 #include "artifact/write.h"
+#include "compile/sizes.h"
 #include "files/array_files.h"
 #include "files/file.h"
 #include "plan/text.h"
@@ -44,21 +46,13 @@ std::vector<std::string> split_list(const std::vector<std::string>& texts) {
   return parts;
 }
 
-int64_t parse_extent(const std::string& text, const std::string& whole) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty() || value < 0) {
-    throw UserError(fmt::format("'{}': '{}' is no size", whole, text));
-  }
-  return value;
-}
-
-graph::Shape parse_extents(const std::string& text, char separator, const std::string& whole) {
-  graph::Shape shape;
+std::vector<onnx::Sizes> parse_extents(const std::string& text, char separator,
+                                       const std::string& whole) {
+  std::vector<onnx::Sizes> shape;
   size_t begin = 0;
   while (!text.empty()) {
     const size_t end = text.find(separator, begin);
-    shape.push_back(parse_extent(text.substr(begin, end - begin), whole));
+    shape.push_back(onnx::parse_sizes(text.substr(begin, end - begin), whole));
     if (end == std::string::npos) {
       break;
     }
@@ -87,12 +81,15 @@ CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
 }
 
 void add_shape_options(CLI::App& command, ModelOptions& options) {
-  command.add_option("--dims", options.dims, "Sizes of named dimensions, such as batch=1,seq=128")
+  command
+      .add_option("--dims", options.dims,
+                  "Sizes of named dimensions, such as batch=1,seq=128; several that one library "
+                  "serves: batch=1..8,seq=16..512:16 or seq=32,64,128")
       ->allow_extra_args(false)
       ->type_name("NAME=N,...");
   command
       .add_option("--shape", options.shapes,
-                  "Shapes of inputs, such as x:1x3x224x224 or x[1,3,224,224]")
+                  "Shapes of inputs, such as x:1x3x224x224 or x[1..8,3,224,224]")
       ->allow_extra_args(false)
       ->type_name("NAME:SHAPE");
   command
@@ -129,24 +126,43 @@ void add_compile_options(CLI::App& command, ModelOptions& options) {
   command.add_flag("--frozen", options.frozen, "Fail if a schedule that is needed is not there");
 }
 
-std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts) {
-  std::map<std::string, int64_t> dims;
+std::map<std::string, onnx::Sizes> parse_dims(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> lists;
+  std::string last;
   for (const std::string& part : split_list(texts)) {
     const size_t equals = part.rfind('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UserError(fmt::format("--dims '{}': NAME=N expected", part));
+    if (equals != std::string::npos && equals > 0) {
+      last = part.substr(0, equals);
+      lists[last] = part.substr(equals + 1);
+    } else if (!last.empty() && !part.empty() && equals == std::string::npos) {
+      lists[last] += "|" + part;
+    } else {
+      throw UserError(
+          fmt::format("--dims '{}': NAME=N expected (or NAME=N..N, or NAME=N,N)", part));
     }
-    dims[part.substr(0, equals)] = parse_extent(part.substr(equals + 1), "--dims " + part);
+  }
+  std::map<std::string, onnx::Sizes> dims;
+  for (const auto& [name, list] : lists) {
+    dims[name] = onnx::parse_sizes(list, fmt::format("--dims {}={}", name, list));
   }
   return dims;
 }
 
-std::map<std::string, graph::Shape> parse_shapes(const std::vector<std::string>& texts) {
-  std::map<std::string, graph::Shape> shapes;
+std::map<std::string, std::vector<onnx::Sizes>> parse_shapes(
+    const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<onnx::Sizes>> shapes;
   for (const std::string& part : split_list(texts)) {
     const size_t bracket = part.rfind('[');
-    const size_t colon = part.rfind(':');
     const std::string whole = "--shape " + part;
+    // A colon may stand in a range too: x:16..512:16.
+    size_t colon = part.rfind(':');
+    if (colon != std::string::npos && colon > 0) {
+      const size_t dots = part.rfind("..", colon);
+      const size_t before = dots == std::string::npos ? dots : part.rfind(':', dots);
+      if (before != std::string::npos && part.find('x', dots) > colon) {
+        colon = before;
+      }
+    }
     if (bracket != std::string::npos && bracket > 0 && part.back() == ']') {
       const std::string extents = part.substr(bracket + 1, part.size() - bracket - 2);
       shapes[part.substr(0, bracket)] = parse_extents(extents, ',', whole);
@@ -159,20 +175,48 @@ std::map<std::string, graph::Shape> parse_shapes(const std::vector<std::string>&
   return shapes;
 }
 
-onnx::ImportOptions import_options(const ModelOptions& options) {
-  onnx::ImportOptions import;
-  import.dims = parse_dims(options.dims);
-  import.shapes = parse_shapes(options.shapes);
+namespace {
+
+onnx::SizeRequest size_request(const ModelOptions& options) {
+  onnx::SizeRequest request;
+  request.batch = options.batch;
+  request.dims = parse_dims(options.dims);
+  request.shapes = parse_shapes(options.shapes);
   for (const std::string& text : options.binds) {
     const size_t at = text.find("=@");
     if (at == std::string::npos || at == 0) {
       throw UserError(fmt::format("--bind '{}': NAME=@FILE.npy expected", text));
     }
     const std::string file = text.substr(at + 2);
-    import.bound[text.substr(0, at)] =
+    request.bound[text.substr(0, at)] =
         file.ends_with(".pb") ? onnx::read_tensor_file(file) : files::read_npy(file);
   }
-  return import;
+  return request;
+}
+
+// One size of each dimension, or a sentence.
+onnx::ImportOptions sole_sizes(const onnx::OpenSizes& sizes) {
+  if (!sizes.dims.empty()) {
+    throw UserError(fmt::format("one size of '{}' is wanted here, not {}", sizes.dims[0].name,
+                                sizes.dims[0].sizes.size()),
+                    "tenon compile makes libraries for several");
+  }
+  return sizes.at({});
+}
+
+}  // namespace
+
+Opened open_model(const ModelOptions& options) {
+  check_readable(options.path);
+  const onnx::SizeRequest request = size_request(options);
+  try {
+    onnx::Source source = options.path == "-" ? onnx::Source::from_bytes(files::read_file("-"), ".")
+                                              : onnx::Source::from_file(options.path);
+    onnx::OpenSizes sizes = onnx::open_sizes(source, request);
+    return {std::move(source), std::move(sizes)};
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
+  }
 }
 
 bool is_artifact(const std::string& path) {
@@ -188,12 +232,11 @@ void print_problems(const std::vector<onnx::Problem>& problems, const Console& c
   }
 }
 
-onnx::Imported import_quietly(const ModelOptions& options) {
-  check_readable(options.path);
-  const onnx::ImportOptions import = import_options(options);
+namespace {
+
+onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& sizes) {
   try {
-    return options.path == "-" ? onnx::import_bytes(files::read_file("-"), ".", import)
-                               : onnx::import_file(options.path, import);
+    return opened.source.import(sizes);
   } catch (const onnx::ImportError&) {
     throw;
   } catch (const UserError& error) {
@@ -201,16 +244,58 @@ onnx::Imported import_quietly(const ModelOptions& options) {
   }
 }
 
+[[noreturn]] void end_import(const onnx::ImportError& error, const ModelOptions& options,
+                             const Console& console) {
+  const size_t count = error.problems().size();
+  print_problems(error.problems(), console);
+  throw CommandError(kExitImport,
+                     fmt::format("{}: {} node{} cannot be imported",
+                                 files::display_name(options.path), count, count == 1 ? "" : "s"));
+}
+
+}  // namespace
+
+onnx::Imported import_quietly(const ModelOptions& options) {
+  const Opened opened = open_model(options);
+  return import_sizes(opened, sole_sizes(opened.sizes));
+}
+
 onnx::Imported import_model(const ModelOptions& options, const Console& console) {
   try {
     return import_quietly(options);
   } catch (const onnx::ImportError& error) {
-    const size_t count = error.problems().size();
-    print_problems(error.problems(), console);
-    throw CommandError(
-        kExitImport, fmt::format("{}: {} node{} cannot be imported",
-                                 files::display_name(options.path), count, count == 1 ? "" : "s"));
+    end_import(error, options, console);
   }
+}
+
+std::vector<artifact::TensorInfo> inputs_at(const artifact::Model& model,
+                                            const ModelOptions& options) {
+  if (!is_artifact(options.path)) return model.inputs();
+  std::map<std::string, int64_t> sizes;
+  const auto set = [&](const std::string& name, const onnx::Sizes& wanted) {
+    if (wanted.size() != 1) {
+      throw UserError(fmt::format("one size of '{}' is wanted here", name));
+    }
+    sizes[name] = wanted[0];
+  };
+  for (const auto& [name, wanted] : parse_dims(options.dims)) set(name, wanted);
+  for (const auto& [name, shape] : parse_shapes(options.shapes)) {
+    const auto in = std::find_if(model.inputs().begin(), model.inputs().end(),
+                                 [&, &n = name](const auto& t) { return t.name == n; });
+    if (in == model.inputs().end() || in->shape.size() != shape.size()) {
+      throw UserError(fmt::format("--shape {}: {} has no such input of {} dimensions", name,
+                                  model.name(), shape.size()));
+    }
+    for (size_t a = 0; a < shape.size(); ++a) {
+      const int32_t dim = in->dims.empty() ? -1 : in->dims[a];
+      if (dim >= 0) {
+        set(model.dims()[static_cast<size_t>(dim)].name, shape[a]);
+      } else if (shape[a] != onnx::Sizes{in->shape[a]}) {
+        throw UserError(fmt::format("--shape {}: axis {} has size {}", name, a, in->shape[a]));
+      }
+    }
+  }
+  return model.inputs_at(sizes);
 }
 
 std::string model_name(const ModelOptions& options, const std::string& name) {
@@ -292,12 +377,28 @@ target::Target target_of(const ModelOptions& options) {
   return options.accuracy == "fast" ? target::with_bfloat16(std::move(t)) : t;
 }
 
-Planned plan_model(const ModelOptions& options, const std::string& name, const Console& console) {
+namespace {
+
+void tell_taken(const Opened& opened, const Console& console) {
+  if (!opened.sizes.taken.empty()) {
+    console.note(
+        fmt::format("sizes    {} (--dims says otherwise)", fmt::join(opened.sizes.taken, ",")));
+  }
+}
+
+Planned plan_opened(const Opened& opened, const ModelOptions& options, const std::string& name,
+                    const Console& console) {
   Planned result;
   result.options = options_for(options, console);
   const std::string full_name = model_name(options, name);
   auto start = std::chrono::steady_clock::now();
-  onnx::Imported imported = import_model(options, console);
+  onnx::Imported imported = [&] {
+    try {
+      return import_sizes(opened, sole_sizes(opened.sizes));
+    } catch (const onnx::ImportError& error) {
+      end_import(error, options, console);
+    }
+  }();
   result.import_s = seconds_since(start);
   result.info = imported.info;
   Progress progress(console, "planning");
@@ -313,9 +414,61 @@ Planned plan_model(const ModelOptions& options, const std::string& name, const C
   return result;
 }
 
+// The same sentence of several sizes is told once.
+std::function<void(const std::string&)> told_once(std::function<void(const std::string&)> tell) {
+  return [tell = std::move(tell),
+          told = std::make_shared<std::set<std::string>>()](const std::string& text) {
+    if (told->insert(text).second) tell(text);
+  };
+}
+
+Compiled compile_opened(const Opened& opened, const ModelOptions& options, const std::string& name,
+                        const Console& console) {
+  Compiled result;
+  compile::Options how = options_for(options, console);
+  how.warn = told_once(how.warn);
+  Progress progress(console, "compiling");
+  how.progress = shown_on(progress);
+  compile::OpenModel model;
+  for (const onnx::OpenSizes::Dim& d : opened.sizes.dims) model.dims.push_back({d.name, d.sizes});
+  model.input_dims = opened.sizes.input_dims;
+  model.at = [&](const std::vector<int64_t>& sizes) {
+    const auto start = std::chrono::steady_clock::now();
+    onnx::Imported imported = import_sizes(opened, opened.sizes.at(sizes));
+    result.import_s += seconds_since(start);
+    result.info = imported.info;
+    return std::move(imported.graph);
+  };
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    result.program = compile::compile_sizes(model, model_name(options, name), how);
+  } catch (const onnx::ImportError& error) {
+    end_import(error, options, console);
+  } catch (const compile::MissingSchedule& error) {
+    throw CommandError(kExitFrozen, error.what());
+  }
+  result.compile_s = seconds_since(start) - result.import_s;
+  return result;
+}
+
+}  // namespace
+
+Planned plan_model(const ModelOptions& options, const std::string& name, const Console& console) {
+  const Opened opened = open_model(options);
+  tell_taken(opened, console);
+  return plan_opened(opened, options, name, console);
+}
+
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
-  Planned planned = plan_model(options, name, console);
+  const Opened opened = open_model(options);
+  tell_taken(opened, console);
+  if (!opened.sizes.dims.empty()) {
+    Compiled result = compile_opened(opened, options, name, console);
+    result.program.provenance = provenance(options, result.info);
+    return result;
+  }
+  Planned planned = plan_opened(opened, options, name, console);
   Progress progress(console, "compiling");
   planned.options.progress = shown_on(progress);
   const auto start = std::chrono::steady_clock::now();

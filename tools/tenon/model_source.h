@@ -14,6 +14,7 @@
 #include "compile/compile.h"
 #include "compile/task_list.h"
 #include "onnx/import.h"
+#include "onnx/sizes.h"
 #include "support/private_folder.h"
 #include "tools/tenon/console.h"
 
@@ -21,8 +22,9 @@ namespace tenon::tools {
 
 struct ModelOptions {
   std::string path;
-  std::vector<std::string> dims;    // "batch=1"
-  std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1,3,224,224]"
+  std::vector<std::string> dims;    // "batch=1", "batch=1..8"
+  std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1..8,3,224,224]"
+  onnx::Sizes batch = {1};          // of a batch that nothing is said about
   std::vector<std::string> binds;   // "name=@file.npy"
   std::string target = "host";
   std::string lock;                // lock file, or the folder of an artifact
@@ -43,14 +45,25 @@ void add_build_options(CLI::App& command, ModelOptions& options);
 // The same and --frozen.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 
-// "a=1,b=2" and repeated; throws UserError.
-std::map<std::string, int64_t> parse_dims(const std::vector<std::string>& texts);
-// "a:1x3,b[2,4]" and repeated; a name may hold colons.
-std::map<std::string, graph::Shape> parse_shapes(const std::vector<std::string>& texts);
-onnx::ImportOptions import_options(const ModelOptions& options);
+// "a=1,b=2..8" and repeated, a list as "a=1,2,4"; throws UserError.
+std::map<std::string, onnx::Sizes> parse_dims(const std::vector<std::string>& texts);
+// "a:1x3,b[2..8,4]" and repeated; a name may hold colons.
+std::map<std::string, std::vector<onnx::Sizes>> parse_shapes(const std::vector<std::string>& texts);
+
+// A model and the sizes that it is asked for. What is wrong with the file ends in exit code 3.
+struct Opened {
+  onnx::Source source;
+  onnx::OpenSizes sizes;
+};
+Opened open_model(const ModelOptions& options);
 
 // A folder, or a manifest in one.
 bool is_artifact(const std::string& path);
+
+// The inputs of an artifact at the sizes of --dims and --shape; open ones that are not said are the largest. Of a model that
+// was compiled for this command: as it was compiled.
+std::vector<artifact::TensorInfo> inputs_at(const artifact::Model& model,
+                                            const ModelOptions& options);
 
 // What is wrong with the model ends in exit code 3; one line per node goes to stderr.
 onnx::Imported import_model(const ModelOptions& options, const Console& console);
@@ -85,7 +98,7 @@ struct Compiled {
   double import_s = 0;
   double compile_s = 0;
 };
-// Plans and builds.
+// Plans and builds, for several sizes where they are asked for.
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console);
 

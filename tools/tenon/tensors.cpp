@@ -27,8 +27,18 @@ std::string type_text(ir::DType dtype, const std::vector<int64_t>& shape) {
   return fmt::format("{} {}", ir::to_string(dtype), shape_text(shape));
 }
 
+// Axes with open sizes are judged when the sizes are set.
+bool same_shape(const TensorInfo& tensor, const std::vector<int64_t>& shape) {
+  bool same = shape.size() == tensor.shape.size();
+  for (size_t a = 0; same && a < shape.size(); ++a) {
+    const bool open = !tensor.dims.empty() && tensor.dims[a] >= 0;
+    same = open || shape[a] == tensor.shape[a];
+  }
+  return same;
+}
+
 void check_fits(const std::string& file, const TensorInfo& tensor, const ir::Array& array) {
-  if (array.dtype() != tensor.dtype || array.shape() != tensor.shape) {
+  if (array.dtype() != tensor.dtype || !same_shape(tensor, array.shape())) {
     throw UserError(file, 0, 0,
                     fmt::format("'{}' is {}, the file has {}", tensor.name,
                                 type_text(tensor.dtype, tensor.shape),
@@ -56,7 +66,7 @@ class InputLoader {
       seed_ = parse_seed(spec.substr(kSeed.size()), spec);
     } else if (at != std::string::npos) {
       const size_t i = index_of(spec.substr(0, at), spec);
-      arrays_[i] = read_tensor(spec.substr(at + 2), tensors_[i]);
+      take(i, read_tensor(spec.substr(at + 2), tensors_[i]));
     } else {
       add_file(spec.starts_with("@") ? spec.substr(1) : spec);
     }
@@ -100,17 +110,17 @@ class InputLoader {
       for (size_t i = 0; i < tensors_.size(); ++i) {
         const std::string one = fmt::format("{}/input_{}.pb", file, i);
         if (fs::exists(one)) {
-          arrays_[i] = read_tensor(one, tensors_[i]);
+          take(i, read_tensor(one, tensors_[i]));
         }
       }
     } else if (file.ends_with(".npz")) {
       for (files::NamedArray& named : files::read_npz(file)) {
         const size_t i = index_of(named.name, file);
         check_fits(file, tensors_[i], named.array);
-        arrays_[i] = std::move(named.array);
+        take(i, std::move(named.array));
       }
     } else if (tensors_.size() == 1) {
-      arrays_[0] = read_tensor(file, tensors_[0]);
+      take(0, read_tensor(file, tensors_[0]));
     } else {
       throw UserError(
           fmt::format("--inputs {}: which of the {} inputs is it?", file, tensors_.size()),
@@ -118,7 +128,20 @@ class InputLoader {
     }
   }
 
-  const std::vector<TensorInfo>& tensors_;
+  // The open sizes that an array has are those of all inputs that are drawn.
+  void take(size_t i, ir::Array array) {
+    const std::vector<int32_t> dims = tensors_[i].dims;
+    for (size_t a = 0; a < dims.size(); ++a) {
+      for (TensorInfo& t : tensors_) {
+        for (size_t b = 0; b < t.dims.size(); ++b) {
+          if (dims[a] >= 0 && t.dims[b] == dims[a]) t.shape[b] = array.shape()[a];
+        }
+      }
+    }
+    arrays_[i] = std::move(array);
+  }
+
+  std::vector<TensorInfo> tensors_;
   std::vector<std::optional<ir::Array>> arrays_;
   uint64_t seed_ = 1;
 };

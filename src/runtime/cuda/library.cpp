@@ -7,4 +7,5 @@
 #include "runtime/cuda/graph.cpp"
 #include "runtime/cuda/model.cpp"
 #include "runtime/interface.cpp"
+#include "runtime/shapes.cpp"
 #include "runtime/weights.cpp"

@@ -5,6 +5,8 @@
 #include "runtime/cuda/context.h"
 #include "runtime/cuda/graph.h"
 #include "runtime/interface.h"
+#include "runtime/sentence.h"
+#include "runtime/shapes.h"
 
 namespace tenon::runtime::cuda {
 namespace {
@@ -228,7 +230,30 @@ int tenon_model_run_device(tenon_model_ctx* ctx, const uint64_t* inputs, const u
 
 const char* tenon_model_error(int code) {
   using namespace tenon::runtime::cuda;
+  if (code == tenon::runtime::kRefusedShape) {
+    return tenon::runtime::kRefusedShapeText;
+  }
   return code >= kDone && code <= kLost ? kAnswers[code] : "run does not return this code";
+}
+
+// Sizes are fixed here: what fits is what there is.
+int tenon_model_set_shape(tenon_model_ctx* ctx, int32_t input, const int64_t* shape, int32_t rank,
+                          const char** why) {
+  using namespace tenon::runtime;
+  if (ctx == nullptr || (shape == nullptr && rank > 0)) {
+    return cuda::kNullPointer;
+  }
+  char sentence[kSentenceBytes];
+  return read_sizes(input, shape, rank, nullptr, sentence) ? static_cast<int>(cuda::kDone)
+                                                           : refuse_shape(sentence, why);
+}
+
+const tenon_model_tensor* tenon_model_input_now(const tenon_model_ctx* ctx, int32_t i) {
+  return ctx != nullptr ? tenon_model_input(i) : nullptr;
+}
+
+const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int32_t i) {
+  return ctx != nullptr ? tenon_model_output(i) : nullptr;
 }
 
 int64_t tenon_model_refused(const tenon_model_ctx* ctx) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "artifact/header.h"
 #include "compile/evaluator.h"
 #include "files/file.h"
 #include "graph/partition.h"
@@ -26,6 +27,7 @@ struct Tensor {
 struct Checked {
   onnx::Report report;
   std::vector<Tensor> inputs, outputs;
+  std::vector<onnx::OpenSizes::Dim> sizes;  // open dimensions; tensors have the largest
   size_t tasks = 0;
   size_t calls = 0;
 };
@@ -47,19 +49,25 @@ void count_tasks(graph::Graph g, Checked& c) {
   c.calls = p.calls.size();
 }
 
-Checked check_model(const ModelOptions& options) {
+Checked check_model(ModelOptions options) {
   Checked c;
+  options.batch = onnx::parse_sizes("1..8", "");  // as tenon compile has it
+  const Opened opened = open_model(options);
+  c.sizes = opened.sizes.dims;
+  std::vector<int64_t> largest;
+  for (const onnx::OpenSizes::Dim& d : c.sizes) {
+    largest.push_back(d.sizes.back());
+  }
   try {
-    onnx::Imported imported = import_quietly(options);
+    onnx::Imported imported = opened.source.import(opened.sizes.at(largest));
     c.report.info = imported.info;
     c.inputs = tensors(imported.graph, imported.graph.inputs);
     c.outputs = tensors(imported.graph, imported.graph.outputs);
     count_tasks(std::move(imported.graph), c);
-  } catch (const onnx::ImportError& error) {
-    c.report.problems = error.problems();
-    if (options.path != "-") {
-      c.report.info = onnx::check_file(options.path, import_options(options)).info;
-    }
+  } catch (const onnx::ImportError&) {
+    c.report = opened.source.check(opened.sizes.at(largest));
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
   }
   return c;
 }
@@ -68,6 +76,14 @@ Json to_json(const std::vector<Tensor>& list) {
   Json json = Json::array();
   for (const Tensor& t : list) {
     json.push_back({{"name", t.name}, {"dtype", ir::to_string(t.dtype)}, {"shape", t.shape}});
+  }
+  return json;
+}
+
+Json sizes_json(const std::vector<onnx::OpenSizes::Dim>& dims) {
+  Json json = Json::array();
+  for (const onnx::OpenSizes::Dim& d : dims) {
+    json.push_back({{"name", d.name}, {"values", d.sizes}});
   }
   return json;
 }
@@ -94,6 +110,7 @@ Json to_json(const std::string& file, const Checked& c) {
           {"ops", info.ops},
           {"inputs", to_json(c.inputs)},
           {"outputs", to_json(c.outputs)},
+          {"sizes", sizes_json(c.sizes)},
           {"steps", c.calls},
           {"tasks", c.tasks},
           {"problems", problems}};
@@ -121,6 +138,10 @@ std::string to_text(const std::string& file, const Checked& c) {
     ops.push_back(count == 1 ? op : fmt::format("{} {}", count, op));
   }
   text += to_text("input", c.inputs) + to_text("output", c.outputs);
+  for (const onnx::OpenSizes::Dim& d : c.sizes) {
+    text += fmt::format("size     {}: {}; the tensors above have the largest\n", escaped(d.name),
+                        artifact::values_text(d.sizes));
+  }
   text += fmt::format("ops      {}\n", escaped(fmt::format("{}", fmt::join(ops, ", "))));
   return text + fmt::format("ok       {} nodes -> {} steps of {} distinct tasks\n", info.nodes,
                             c.calls, c.tasks);

@@ -5,12 +5,13 @@
 
 namespace tenon::tools {
 
-std::string chrome_trace(const artifact::Model& model, const measure::StepTimes& times) {
+std::string chrome_trace(const std::string& model, const std::vector<artifact::StepInfo>& steps,
+                         const measure::StepTimes& times) {
   Json events = Json::array();
   events.push_back(
-      {{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", model.name()}}}});
-  for (size_t i = 0; i < model.steps().size(); ++i) {
-    const artifact::StepInfo& step = model.steps()[i];
+      {{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", model}}}});
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const artifact::StepInfo& step = steps[i];
     const double seconds = times.seconds[i].back();
     events.push_back({{"name", step.nodes.empty() ? step.kernel : step.nodes.front()},
                       {"cat", "step"},

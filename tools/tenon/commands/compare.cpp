@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tenon compare: are a model's numbers right, and if not, where do they go wrong first?
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -67,11 +68,12 @@ compile::Oracle oracle_of(const std::string& reference, const graph::Graph& g) {
 // Recorded outputs, another program's, another artifact's, or those of the oracle.
 std::vector<ir::Array> reference_outputs(const CompareOptions& options, const graph::Graph* g,
                                          const artifact::Model& model,
+                                         const std::vector<artifact::TensorInfo>& outputs,
                                          const std::vector<ir::Array>& inputs, std::string& name) {
   name = options.reference;
   if (is_recorded(options.reference)) {
     const size_t skip = options.reference.starts_with("file:") ? 5 : 0;
-    return load_outputs(options.reference.substr(skip), model.outputs());
+    return load_outputs(options.reference.substr(skip), outputs);
   }
   if (options.reference.starts_with("cmd:")) {
     const auto folder = PrivateFolder::temporary("compare");
@@ -79,7 +81,7 @@ std::vector<ir::Array> reference_outputs(const CompareOptions& options, const gr
     const std::string out = (folder.path() / "outputs.npz").string();
     save_outputs(in, model.inputs(), inputs);
     run_reference_command(options.reference.substr(4), in, out);
-    return load_outputs(out, model.outputs());
+    return load_outputs(out, outputs);
   }
   if (g != nullptr) {
     const compile::Oracle oracle = oracle_of(options.reference, *g);
@@ -250,23 +252,58 @@ std::string to_text(const Compared& c, const std::optional<Bisected>& b) {
                             b->difference->largest));
 }
 
+// The model at the sizes of the artifact where none are given; open ones at the largest.
+ModelOptions sized_like(const CompareOptions& options, const artifact::Model& model) {
+  ModelOptions sized = options.model;
+  const bool given = !sized.dims.empty() || !sized.shapes.empty() || sized.path == "-";
+  if (options.package.empty() || given || is_artifact(sized.path)) return sized;
+  const std::vector<onnx::StatedInput> inputs = open_model(sized).source.inputs();
+  for (const artifact::TensorInfo& t : model.inputs()) {
+    const bool open = std::any_of(inputs.begin(), inputs.end(), [&](const onnx::StatedInput& in) {
+      return in.name == t.name && std::count(in.shape.begin(), in.shape.end(), -1) > 0;
+    });
+    if (!open) continue;
+    sized.shapes.push_back(fmt::format("{}[{}]", t.name, fmt::join(t.shape, ",")));
+  }
+  return sized;
+}
+
+// Open sizes of an artifact are those that the model was imported with.
+std::vector<artifact::TensorInfo> tested_inputs(const artifact::Model& model,
+                                                const ModelOptions& options,
+                                                const graph::Graph* g) {
+  if (g == nullptr || model.dims().empty()) return inputs_at(model, options);
+  std::vector<artifact::TensorInfo> inputs = model.inputs();
+  for (size_t i = 0; i < inputs.size() && i < g->inputs.size(); ++i) {
+    if (!inputs[i].dims.empty()) inputs[i].shape = g->value(g->inputs[i]).shape;
+  }
+  return inputs;
+}
+
 int compare_command(const CompareOptions& options, const Console& console) {
   if (options.bisect && is_artifact(options.model.path)) {
     throw UserError("--bisect needs the ONNX model", "tenon compare MODEL.onnx ARTIFACT --bisect");
   }
-  std::optional<onnx::Imported> imported;
-  if (needs_graph(options)) {
-    imported = import_model(options.model, console);
-  }
   ModelOptions tested = options.model;
   tested.path = options.package.empty() ? options.model.path : options.package;
   const LoadedModel loaded(tested, console);
-  const std::vector<ir::Array> inputs = load_inputs(options.inputs, loaded.model().inputs());
+  std::optional<onnx::Imported> imported;
+  if (needs_graph(options)) {
+    imported = import_model(sized_like(options, loaded.model()), console);
+  }
+  const graph::Graph* g = imported ? &imported->graph : nullptr;
+  const std::vector<ir::Array> inputs =
+      load_inputs(options.inputs, tested_inputs(loaded.model(), tested, g));
   artifact::Session session(loaded.model(), options.threads);
   std::string name;
-  const graph::Graph* g = imported ? &imported->graph : nullptr;
-  const std::vector<ir::Array> want = reference_outputs(options, g, loaded.model(), inputs, name);
-  Compared compared = compare_arrays(options, loaded.model().outputs(), session.run(inputs), want);
+  const std::vector<ir::Array> got = session.run(inputs);
+  std::vector<artifact::TensorInfo> outputs;
+  for (size_t i = 0; i < got.size(); ++i) {
+    outputs.push_back(session.output(i));
+  }
+  const std::vector<ir::Array> want =
+      reference_outputs(options, g, loaded.model(), outputs, inputs, name);
+  Compared compared = compare_arrays(options, outputs, got, want);
   compared.reference = name;
   std::optional<Bisected> bisected;
   if (options.bisect && !compared.matches()) {

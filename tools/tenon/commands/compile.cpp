@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "artifact/header.h"
 #include "artifact/write.h"
 #include "measure/measure.h"
 #include "runtime/cpus.h"
@@ -53,6 +54,14 @@ double total_flops(const artifact::Program& program) {
   return flops;
 }
 
+Json sizes_json(const artifact::Program& program) {
+  Json list = Json::array();
+  for (const artifact::Dim& d : program.dims) {
+    list.push_back({{"name", d.name}, {"values", d.values}, {"compiled", d.compiled}});
+  }
+  return list;
+}
+
 Json to_json(const Compiled& c, const artifact::Written& w) {
   Json tensors = Json::object();
   for (const auto& [key, list] :
@@ -74,6 +83,7 @@ Json to_json(const Compiled& c, const artifact::Written& w) {
           {"parameters", c.info.parameters},
           {"steps", c.program.steps.size()},
           {"kernels", c.program.kernels.size()},
+          {"sizes", sizes_json(c.program)},
           {"origins", origins(c.program)},
           {"flops", total_flops(c.program)},
           {"weights_bytes", c.program.weights_bytes},
@@ -86,6 +96,21 @@ Json to_json(const Compiled& c, const artifact::Written& w) {
             {"link", w.link_s}}}};
 }
 
+// "sizes    batch 1..8, seq 16..512:16: 256 in 31 kernels"
+std::string sizes_text(const artifact::Program& program) {
+  if (program.dims.empty()) {
+    return "";
+  }
+  std::vector<std::string> parts;
+  for (const artifact::Dim& d : program.dims) {
+    parts.push_back(fmt::format("{} {}", escaped(d.name), artifact::values_text(d.values)));
+    if (d.compiled != d.values) {
+      parts.back() += fmt::format(" (put together of {})", fmt::join(d.compiled, ", "));
+    }
+  }
+  return fmt::format("sizes    {}; {} compiled\n", fmt::join(parts, ", "), program.variants.size());
+}
+
 std::string to_text(const Compiled& c, const artifact::Written& w) {
   std::vector<std::string> from;
   for (const auto& [origin, count] : origins(c.program)) {
@@ -96,6 +121,7 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
                                  grouped(c.info.parameters), total_flops(c.program) * 1e-9);
   text += fmt::format("kernels  {} for {} steps: {}\n", c.program.kernels.size(),
                       c.program.steps.size(), fmt::join(from, ", "));
+  text += sizes_text(c.program);
   text += fmt::format("memory   weights {}, arena {}\n",
                       bytes_text(static_cast<double>(c.program.weights_bytes)),
                       bytes_text(static_cast<double>(c.program.arena_bytes)));
@@ -108,6 +134,8 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
 
 int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
+  options.model.batch =
+      target_of(options.model).is_cpu() ? onnx::parse_sizes("1..8", "") : onnx::Sizes{1};
   if (!options.db.empty()) {
     tune::BestRecords best = recorded(options);
     options.model.records = std::move(best.plan);

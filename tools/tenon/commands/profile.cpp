@@ -44,15 +44,17 @@ struct Profile {
   double steps_s = 0;  // sum of the lines
   double run_s = 0;    // median of whole runs without the clock's readings
   int threads = 1;
+  size_t steps = 0;
   timing::MachineCeilings ceilings;
 };
 
-std::vector<Line> make_lines(const artifact::Model& model, const measure::StepTimes& times,
+std::vector<Line> make_lines(const std::vector<artifact::StepInfo>& steps,
+                             const measure::StepTimes& times,
                              const timing::MachineCeilings& ceilings, bool by_kernel) {
   std::vector<Line> lines;
   std::map<std::string, size_t> known;
-  for (size_t i = 0; i < model.steps().size(); ++i) {
-    const artifact::StepInfo& step = model.steps()[i];
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const artifact::StepInfo& step = steps[i];
     const Line line{
         step.kernel,       step.origin, step.nodes, 1,
         times.median_s(i), step.flops,  step.bytes, ceilings.least_s(step.flops, step.bytes)};
@@ -144,7 +146,7 @@ std::string to_text(const artifact::Model& model, const Profile& p, int64_t top)
   }
   text += fmt::format(
       "{}: {} per run, {} in {} steps; {:.1f} GFLOP/s, {:.0f} % of the roofline, {} thread{}\n",
-      escaped(model.name()), time_text(p.run_s), time_text(p.steps_s), model.steps().size(),
+      escaped(model.name()), time_text(p.run_s), time_text(p.steps_s), p.steps,
       flops / p.run_s * 1e-9, 100 * least / p.run_s, p.threads, p.threads == 1 ? "" : "s");
   return text + fmt::format(
                     "ceilings measured here: {:.1f} GFLOP/s; {:.0f}, {:.0f}, {:.0f} GB/s in L2, L3 "
@@ -158,13 +160,15 @@ int profile_command(const ProfileOptions& options, const Console& console) {
   const LoadedModel loaded(options.model, console);
   const artifact::Model& model = loaded.model();
   artifact::LoadedSession session(model, options.threads,
-                                  load_inputs(options.inputs, model.inputs()));
+                                  load_inputs(options.inputs, inputs_at(model, options.model)));
   Profile profile;
   profile.threads = session.session().threads();
+  profile.steps = session.session().steps().size();
   profile.ceilings = timing::measure_ceilings(profile.threads);
   const timing::Pinned pinned(profile.threads);
   const measure::StepTimes times = measure::measure_steps(session, options.runs);
-  profile.lines = make_lines(model, times, profile.ceilings, options.group == "kernel");
+  profile.lines =
+      make_lines(session.session().steps(), times, profile.ceilings, options.group == "kernel");
   for (const Line& l : profile.lines) {
     profile.steps_s += l.time_s;
   }
@@ -173,7 +177,7 @@ int profile_command(const ProfileOptions& options, const Console& console) {
   profile.run_s = runs[runs.size() / 2];
   sort_lines(profile.lines, options.sort);
   if (!options.trace.empty()) {
-    files::write_file(options.trace, chrome_trace(model, times));
+    files::write_file(options.trace, chrome_trace(model.name(), session.session().steps(), times));
     console.note(fmt::format("trace    {} (open it at https://ui.perfetto.dev)", options.trace));
   }
   console.answer(console.json() ? tools::to_text(to_json(model, profile))

@@ -134,7 +134,8 @@ int bench_model(const ModelBenchOptions& options, const Console& console) {
   const std::vector<int> threads =
       options.threads.empty() ? std::vector<int>{0} : parse_thread_list(options.threads);
   const LoadedModel loaded(options.model, console);
-  const std::vector<ir::Array> inputs = load_inputs(options.inputs, loaded.model().inputs());
+  const std::vector<ir::Array> inputs =
+      load_inputs(options.inputs, inputs_at(loaded.model(), options.model));
   std::vector<BenchRow> rows;
   for (const int n : threads) {
     rows.push_back(measure_row(loaded.model(), inputs, n, options));

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/join.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "support/check.h"
+#include "support/hash.h"
+
+namespace tenon::compile {
+namespace {
+
+using artifact::Place;
+
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<artifact::TensorInfo>& tensors) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const artifact::TensorInfo& t : tensors) shapes.push_back(t.shape);
+  return shapes;
+}
+
+// Of some of the bytes: what has the same hash is compared.
+uint64_t hash_of(const ir::Array& a) {
+  constexpr int64_t kLooked = 512;
+  const auto* bytes = reinterpret_cast<const char*>(a.data());
+  const int64_t step = std::max<int64_t>(1, a.bytes() / kLooked);
+  Hasher h;
+  h.add(a.bytes());
+  for (int64_t i = 0; i < a.bytes(); i += step) h.add(static_cast<int64_t>(bytes[i]));
+  return h.value();
+}
+
+// "k3_conv" of one program as the name of kernel 17 of all: "k17_conv".
+std::string renamed(const std::string& name, size_t index) {
+  return fmt::format("k{}_{}", index, name.substr(name.find('_') + 1));
+}
+
+}  // namespace
+
+Joiner::Joiner(std::vector<artifact::Dim> dims, std::vector<std::vector<int32_t>> input_dims,
+               int32_t batch)
+    : input_dims_(std::move(input_dims)) {
+  size_t count = 1;
+  for (const artifact::Dim& d : dims) count *= d.compiled.size();
+  all_.variants.reserve(count);  // steps keep their addresses
+  all_.dims = std::move(dims);
+  all_.batch = batch;
+}
+
+int64_t Joiner::keep_weight(const std::shared_ptr<const ir::Array>& data) {
+  const uint64_t hash = hash_of(*data);
+  for (auto [it, end] = weights_.equal_range(hash); it != end; ++it) {
+    const artifact::Weight& known = all_.weights[it->second];
+    const auto bytes = static_cast<size_t>(data->bytes());
+    if (known.data->bytes() == data->bytes() &&
+        (bytes == 0 || std::memcmp(known.data->data(), data->data(), bytes) == 0)) {
+      return known.offset;
+    }
+  }
+  const int64_t offset = all_.weights_bytes;
+  weights_.emplace(hash, all_.weights.size());
+  all_.weights.push_back({offset, data});
+  all_.weights_bytes += artifact::align_up(data->bytes(), artifact::alignment(all_.target));
+  return offset;
+}
+
+void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
+  program.check();
+  if (all_.variants.empty()) {
+    all_.name = program.name;
+    all_.target = program.target;
+  }
+  TENON_CHECK(all_.variants.size() < all_.variants.capacity());
+  std::map<int64_t, int64_t> moved;
+  for (const artifact::Weight& w : program.weights) moved[w.offset] = keep_weight(w.data);
+  artifact::Variant v{sizes, shapes_of(program.inputs), shapes_of(program.outputs),
+                      std::move(program.steps), program.arena_bytes};
+  const size_t first = found_.size();
+  for (artifact::Kernel& k : program.kernels) {
+    Numbered numbered = take_numbers(k.function);
+    found_.push_back({std::move(k), std::move(numbered), ""});
+  }
+  calls_.resize(found_.size());
+  all_.variants.push_back(std::move(v));
+  for (artifact::Step& s : all_.variants.back().steps) {
+    for (artifact::Param& p : s.params) {
+      if (p.place == Place::kWeights) p.offset = moved.at(p.offset);
+    }
+    const size_t kernel = first + static_cast<size_t>(s.kernel);
+    s.task = found_[kernel].kernel.task;
+    s.flops = found_[kernel].kernel.flops;
+    s.bytes = found_[kernel].kernel.bytes;
+    if (calls_[kernel].empty()) {
+      const auto step = &s - all_.variants.back().steps.data();
+      found_[kernel].place = s.call.empty() ? fmt::format("#{}", step) : s.call;
+    }
+    calls_[kernel].push_back(&s);
+  }
+  for (const plan::TaskPlan& t : all_.plan.tasks) {
+    if (tasks_.insert(t.task).second) earlier_.push_back(t);
+  }
+  all_.plan = std::move(program.plan);  // what the largest size decides about calls is kept
+  all_.inputs = std::move(program.inputs);
+  all_.outputs = std::move(program.outputs);
+  all_.arena_bytes = std::max(all_.arena_bytes, program.arena_bytes);
+}
+
+int64_t Joiner::keep_numbers(const std::vector<int64_t>& numbers) {
+  const auto [it, fresh] = number_places_.try_emplace(numbers, 0);
+  if (fresh) {
+    it->second = static_cast<int64_t>(all_.numbers.size() * sizeof(int64_t));
+    all_.numbers.insert(all_.numbers.end(), numbers.begin(), numbers.end());
+    constexpr size_t kPerPlace = artifact::kAlignment / sizeof(int64_t);
+    all_.numbers.resize((all_.numbers.size() + kPerPlace - 1) / kPerPlace * kPerPlace);
+  }
+  return it->second;
+}
+
+void Joiner::give_numbers(size_t found, int32_t kernel, const std::vector<int64_t>& numbers) {
+  for (artifact::Step* s : calls_[found]) {
+    s->kernel = kernel;
+    if (numbers.empty()) continue;
+    const auto bytes = static_cast<int64_t>(numbers.size() * sizeof(int64_t));
+    s->params.insert(s->params.begin(), {Place::kNumbers, 0, keep_numbers(numbers), bytes});
+  }
+}
+
+// Programs of all tasks, those of the largest size first.
+void Joiner::join_plans() {
+  std::set<std::string> known;
+  for (const plan::TaskPlan& t : all_.plan.tasks) known.insert(t.task);
+  for (plan::TaskPlan& t : earlier_) {
+    if (known.insert(t.task).second) all_.plan.tasks.push_back(std::move(t));
+  }
+}
+
+void Joiner::share_kernels() {
+  // Largest sizes last.
+  std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<size_t>> alike;
+  std::vector<const std::vector<size_t>*> order;
+  for (size_t i = 0; i < found_.size(); ++i) {
+    alike[{found_[i].place, found_[i].numbered.form}].push_back(i);
+  }
+  for (const auto& [key, members] : alike) order.push_back(&members);
+  std::sort(order.begin(), order.end(),
+            [](const auto* a, const auto* b) { return a->front() < b->front(); });
+  for (const std::vector<size_t>* members : order) {
+    std::vector<const Numbered*> programs;
+    artifact::Kernel kernel = found_[members->back()].kernel;
+    for (const size_t m : *members) {
+      programs.push_back(&found_[m].numbered);
+      if (found_[m].kernel.task != kernel.task) kernel.also.insert(found_[m].kernel.task);
+    }
+    Shared shared = share(kernel.function, programs);
+    const auto index = static_cast<int32_t>(all_.kernels.size());
+    kernel.name = renamed(kernel.name, all_.kernels.size());
+    kernel.function = std::move(shared.function);
+    kernel.function.name = kernel.name;
+    for (size_t m = 0; m < members->size(); ++m) {
+      give_numbers((*members)[m], index, shared.numbers[m]);
+    }
+    all_.kernels.push_back(std::move(kernel));
+  }
+}
+
+// Tensors as large as they can be, which sizes that are put together may be beyond every variant.
+void Joiner::set_largest() {
+  for (size_t i = 0; i < all_.inputs.size(); ++i) {
+    artifact::TensorInfo& t = all_.inputs[i];
+    const std::vector<int32_t>& dims = input_dims_[i];
+    if (std::all_of(dims.begin(), dims.end(), [](int32_t d) { return d < 0; })) continue;
+    t.dims = dims;
+    for (size_t a = 0; a < dims.size(); ++a) {
+      if (dims[a] >= 0) t.shape[a] = all_.dims[static_cast<size_t>(dims[a])].values.back();
+    }
+  }
+  if (all_.batch >= 0) {
+    const artifact::Dim& d = all_.dims[static_cast<size_t>(all_.batch)];
+    for (artifact::TensorInfo& t : all_.outputs) {
+      t.shape[0] = t.shape[0] / d.compiled.back() * d.values.back();
+    }
+  }
+  all_.steps = all_.variants.back().steps;
+}
+
+artifact::Program Joiner::finish() {
+  TENON_CHECK(all_.variants.size() == all_.variants.capacity());
+  join_plans();
+  share_kernels();
+  set_largest();
+  return std::move(all_);
+}
+
+}  // namespace tenon::compile

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compile/sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "compile/evaluator.h"
+#include "compile/items.h"
+#include "compile/join.h"
+#include "support/check.h"
+
+namespace tenon::compile {
+namespace {
+
+using Dims = std::vector<artifact::Dim>;
+
+// How many combinations there are; at most a little more than is allowed.
+size_t count_of(const Dims& dims) {
+  size_t count = 1;
+  for (const artifact::Dim& d : dims) {
+    count = std::min(count, size_t{1} << 32) * d.compiled.size();
+  }
+  return count;
+}
+
+// Sets the sizes of the next combination, the last dimension fastest; false after the last.
+bool next(const Dims& dims, std::vector<size_t>& at) {
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (++at[d] < dims[d].compiled.size()) return true;
+    at[d] = 0;
+  }
+  return false;
+}
+
+std::vector<int64_t> sizes_at(const Dims& dims, const std::vector<size_t>& at) {
+  std::vector<int64_t> sizes;
+  for (size_t d = 0; d < dims.size(); ++d) sizes.push_back(dims[d].compiled[at[d]]);
+  return sizes;
+}
+
+// Of each input, whether it has the dimension; nothing if one has it elsewhere than first.
+std::optional<std::vector<bool>> inputs_with_items(const OpenModel& model, int32_t dim) {
+  std::vector<bool> has;
+  for (const std::vector<int32_t>& axes : model.input_dims) {
+    const auto count = std::count(axes.begin(), axes.end(), dim);
+    if (count > 1 || (count == 1 && axes[0] != dim)) return std::nullopt;
+    has.push_back(count == 1);
+  }
+  return has;
+}
+
+// Whether batches of every size are computed item by item: of all sizes at the largest of the other dimensions, of the
+// smallest and the largest at all others.
+bool can_be_parted(const OpenModel& model, const Dims& dims, size_t dim) {
+  const auto has_items = inputs_with_items(model, static_cast<int32_t>(dim));
+  if (!has_items || dims[dim].values.front() < 1) return false;
+  Dims others = dims;
+  others[dim].compiled = {1};
+  std::vector<size_t> at(dims.size(), 0);
+  size_t left = count_of(others);
+  do {
+    std::vector<int64_t> sizes = sizes_at(others, at);
+    const graph::Graph one = model.at(sizes);
+    const std::vector<int64_t>& values = dims[dim].values;
+    const bool last = --left == 0;
+    for (const int64_t n : last ? values : std::vector{values.front(), values.back()}) {
+      sizes[dim] = n;
+      if (n > 1 && !items_are_apart(one, model.at(sizes), n, *has_items)) return false;
+    }
+  } while (next(others, at));
+  return true;
+}
+
+std::vector<int64_t> powers_of_two(int64_t most) {
+  std::vector<int64_t> list;
+  for (int64_t n = 1; n <= most; n *= 2) list.push_back(n);
+  return list;
+}
+
+std::string text_of(const Dims& dims) {
+  std::vector<std::string> parts;
+  for (const artifact::Dim& d : dims) {
+    parts.push_back(fmt::format("{} of {}", d.values.size(), d.name));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+size_t most_variants(const OpenModel& model, const Dims& dims) {
+  std::vector<int64_t> largest;
+  for (const artifact::Dim& d : dims) largest.push_back(d.values.back());
+  const size_t nodes = std::max<size_t>(1, model.at(largest).nodes.size());
+  return std::clamp(kMostNodes / nodes, kMostVariants, kMostVariantsOfSmall);
+}
+
+// The dimension whose sizes are put together; -1: none has to be. Throws UserError if nothing helps.
+int32_t choose_parts(const OpenModel& model, Dims& dims) {
+  if (count_of(dims) <= kMostWhole) return -1;
+  const size_t most = most_variants(model, dims);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const std::vector<int64_t> parts = powers_of_two(dims[d].values.back());
+    Dims fewer = dims;
+    fewer[d].compiled = parts;
+    if (parts.size() >= dims[d].values.size() || count_of(fewer) > most) continue;
+    if (!can_be_parted(model, dims, d)) continue;
+    dims = std::move(fewer);
+    return static_cast<int32_t>(d);
+  }
+  if (count_of(dims) <= most) return -1;
+  throw UserError(
+      fmt::format("{} sizes are too many ({}): a library of this model holds {} combinations",
+                  count_of(dims), text_of(dims), most),
+      "give a list or steps, such as seq=16..512:16 or seq=32|64|128, or fewer dimensions");
+}
+
+}  // namespace
+
+artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
+                                const Options& options) {
+  if (!options.target.is_cpu()) {
+    throw UserError("libraries for GPUs have one size of each dimension",
+                    "give one, such as --dims batch=8");
+  }
+  Dims dims;
+  for (const OpenModel::Dim& d : model.dims) dims.push_back({d.name, d.sizes, d.sizes});
+  const int32_t batch = choose_parts(model, dims);
+  Joiner joiner(dims, model.input_dims, batch);
+  std::vector<size_t> at(dims.size(), 0);
+  const size_t count = count_of(dims);
+  size_t done = 0;
+  Options how = options;
+  how.progress = {};
+  how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  do {
+    const std::vector<int64_t> sizes = sizes_at(dims, at);
+    if (options.progress) options.progress("sizes", done++, count);
+    joiner.add(sizes, compile(model.at(sizes), name, how));
+  } while (next(dims, at));
+  return joiner.finish();
+}
+
+}  // namespace tenon::compile

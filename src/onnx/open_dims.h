@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the open dimensions of inputs are likely to be, for defaults and for proposals.
+//
+//   images: N x 3 x ? x ?, f32        batch, 3, 224, 224
+//   input_ids: batch x seq, i64       batch, 128
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "onnx/import.h"
+
+namespace tenon::onnx {
+
+// Whether an open axis counts items that are computed alike: the first one, unless its name says otherwise.
+bool looks_like_batch(const StatedInput& input, size_t axis);
+
+// A size that makes sense for the kind of input.
+int64_t likely_size(const StatedInput& input, size_t axis);
+
+// "batch x 3 x ?", or "of any shape".
+std::string stated_shape(const StatedInput& input);
+
+// Options that would give sizes to all that is open: "--dims batch=1..8,seq=128 --shape x:1x3x224x224". Empty: nothing is.
+std::string proposed_options(const std::vector<StatedInput>& inputs, const ImportOptions& given);
+
+}  // namespace tenon::onnx

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "onnx/sizes.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "onnx/open_dims.h"
+
+namespace tenon::onnx {
+namespace {
+
+constexpr int64_t kMostSizes = 1 << 16;  // of one dimension, so that a slip of the finger ends
+
+int64_t parse_size(std::string_view text, const std::string& whole) {
+  int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || last != end || text.empty() || value < 0) {
+    throw UserError(fmt::format("'{}': '{}' is no size", whole, text));
+  }
+  return value;
+}
+
+void add_range(std::string_view text, const std::string& whole, std::set<int64_t>& out) {
+  const size_t dots = text.find("..");
+  if (dots == std::string_view::npos) {
+    out.insert(parse_size(text, whole));
+    return;
+  }
+  const size_t colon = text.find(':', dots);
+  const int64_t first = parse_size(text.substr(0, dots), whole);
+  const int64_t last = parse_size(text.substr(dots + 2, colon - dots - 2), whole);
+  const int64_t step =
+      colon == std::string_view::npos ? 1 : parse_size(text.substr(colon + 1), whole);
+  if (last < first || step < 1 || (last - first) / step >= kMostSizes) {
+    throw UserError(fmt::format("'{}': '{}' is no range of sizes", whole, text),
+                    "16..512:16 is one: from 16 to 512 in steps of 16");
+  }
+  for (int64_t n = first; n <= last; n += step) out.insert(n);
+}
+
+// Collects the dimensions with several sizes while inputs are looked at one by one.
+class Reader {
+ public:
+  explicit Reader(const SizeRequest& request) : request_(request) {
+    out_.fixed.bound = request.bound;
+    for (const auto& [name, sizes] : request.dims) {
+      if (sizes.size() == 1) {
+        out_.fixed.dims[name] = sizes[0];
+      } else {
+        out_.named[name] = add(name, sizes);
+      }
+    }
+  }
+
+  void read(const StatedInput& in) {
+    if (request_.bound.count(in.name)) return;
+    const auto given = request_.shapes.find(in.name);
+    if (given != request_.shapes.end()) {
+      read_given(in, given->second);
+    } else if (in.has_shape) {
+      read_stated(in);
+    } else {
+      out_.input_dims.emplace_back();
+    }
+  }
+
+  OpenSizes finish() && {
+    drop_unused();
+    return std::move(out_);
+  }
+
+ private:
+  size_t add(const std::string& name, const Sizes& sizes) {
+    out_.dims.push_back({name, sizes});
+    return out_.dims.size() - 1;
+  }
+
+  // First axes without names that have the same sizes are one dimension: a batch.
+  size_t nameless(const std::string& input, size_t axis, const Sizes& sizes) {
+    if (axis > 0) return add(fmt::format("{}.{}", input, axis), sizes);
+    const auto [it, fresh] = batches_.try_emplace(sizes, 0);
+    if (fresh) {
+      const bool plain = !out_.named.count("batch") && batches_.size() == 1;
+      it->second = add(plain ? "batch" : input + ".0", sizes);
+    }
+    return it->second;
+  }
+
+  size_t named(const std::string& name, const Sizes& sizes) {
+    const auto [it, fresh] = out_.named.try_emplace(name, 0);
+    if (fresh) it->second = add(name, sizes);
+    if (out_.dims[it->second].sizes != sizes) {
+      throw UserError(fmt::format("dimension '{}' is given sizes twice, and not the same", name));
+    }
+    return it->second;
+  }
+
+  void read_given(const StatedInput& in, const std::vector<Sizes>& shape) {
+    std::vector<std::vector<int64_t>> extents;
+    std::vector<int32_t> dims;
+    for (size_t a = 0; a < shape.size(); ++a) {
+      if (shape[a].size() == 1) {
+        extents.push_back({shape[a][0]});
+        dims.push_back(-1);
+        continue;
+      }
+      if (a < in.shape.size() && in.shape[a] >= 0) {
+        throw UserError(fmt::format("input '{}': axis {} of {} has one size only", in.name, a,
+                                    stated_shape(in)));
+      }
+      const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
+      const size_t dim =
+          has_name ? named(in.dim_names[a], shape[a]) : nameless(in.name, a, shape[a]);
+      extents.push_back({-1, static_cast<int64_t>(dim)});
+      dims.push_back(static_cast<int32_t>(dim));
+    }
+    out_.shapes[in.name] = std::move(extents);
+    out_.input_dims.push_back(std::move(dims));
+  }
+
+  // By the names in the file, or what a batch has where nothing is said.
+  void read_stated(const StatedInput& in) {
+    std::vector<std::vector<int64_t>> extents;
+    std::vector<int32_t> dims(in.shape.size(), -1);
+    bool by_shape = false, complete = true;
+    for (size_t a = 0; a < in.shape.size(); ++a) {
+      extents.push_back({in.shape[a]});
+      if (in.shape[a] >= 0) continue;
+      const std::string& name = in.dim_names[a];
+      if (!name.empty() && out_.fixed.dims.count(name)) {
+        extents[a] = {out_.fixed.dims.at(name)};
+        continue;
+      }
+      if (const auto it = out_.named.find(name); !name.empty() && it != out_.named.end()) {
+        dims[a] = static_cast<int32_t>(it->second);
+      } else if (looks_like_batch(in, a)) {
+        dims[a] = take_batch(in, a, extents[a]);
+        by_shape = by_shape || name.empty();
+      } else {
+        complete = false;
+      }
+      if (dims[a] >= 0) extents[a] = {-1, dims[a]};
+    }
+    if (by_shape && complete) out_.shapes[in.name] = std::move(extents);
+    out_.input_dims.push_back(std::move(dims));
+  }
+
+  // The dimension, or -1 and its one size.
+  int32_t take_batch(const StatedInput& in, size_t axis, std::vector<int64_t>& extent) {
+    const std::string& name = in.dim_names[axis];
+    const Sizes& sizes = request_.batch;
+    const std::string shown = name.empty() ? "batch" : name;
+    const auto text = fmt::format("{}={}{}", shown, sizes.front(),
+                                  sizes.size() > 1 ? fmt::format("..{}", sizes.back()) : "");
+    if (std::find(out_.taken.begin(), out_.taken.end(), text) == out_.taken.end()) {
+      out_.taken.push_back(text);
+    }
+    if (sizes.size() == 1) {
+      extent = {sizes[0]};
+      if (!name.empty()) out_.fixed.dims[name] = sizes[0];
+      return -1;
+    }
+    return static_cast<int32_t>(name.empty() ? nameless(in.name, axis, sizes) : named(name, sizes));
+  }
+
+  // A name that no input has is refused when the model is imported, which wants it as one size.
+  void drop_unused() {
+    std::set<int32_t> used;
+    for (const auto& dims : out_.input_dims) used.insert(dims.begin(), dims.end());
+    for (const auto& [name, dim] : out_.named) {
+      if (!used.count(static_cast<int32_t>(dim))) {
+        throw UserError(
+            fmt::format("no input of the model has a dimension '{}' that is open", name));
+      }
+    }
+  }
+
+  const SizeRequest& request_;
+  OpenSizes out_;
+  std::map<Sizes, size_t> batches_;
+};
+
+}  // namespace
+
+Sizes parse_sizes(const std::string& text, const std::string& whole) {
+  std::set<int64_t> all;
+  size_t begin = 0;
+  while (true) {
+    const size_t end = text.find('|', begin);
+    add_range(std::string_view(text).substr(begin, end - begin), whole, all);
+    if (end == std::string::npos) break;
+    begin = end + 1;
+  }
+  return {all.begin(), all.end()};
+}
+
+ImportOptions OpenSizes::at(const std::vector<int64_t>& sizes) const {
+  ImportOptions options = fixed;
+  for (const auto& [name, dim] : named) options.dims[name] = sizes.at(dim);
+  for (const auto& [input, extents] : shapes) {
+    graph::Shape& shape = options.shapes[input];
+    for (const std::vector<int64_t>& e : extents) {
+      shape.push_back(e[0] >= 0 ? e[0] : sizes.at(static_cast<size_t>(e[1])));
+    }
+  }
+  return options;
+}
+
+OpenSizes open_sizes(const Source& source, const SizeRequest& request) {
+  Reader reader(request);
+  for (const StatedInput& in : source.inputs()) reader.read(in);
+  return std::move(reader).finish();
+}
+
+}  // namespace tenon::onnx

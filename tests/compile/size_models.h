@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small models with open dimensions, one of each pattern, and what they must answer.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compile/sizes.h"
+#include "onnx/sizes.h"
+
+namespace tenon::compile {
+
+// The bytes of ONNX files.
+std::string batch_cnn();          // x: batch x 3 x 12 x 12
+std::string batch_mlp();          // x: batch x 20
+std::string attention_block();    // x: batch x seq x 16, softmax(x x') x, then layer norm
+std::string embedding_mean();     // ids: batch x seq of i64, mean over seq
+std::string batch_lstm();         // x: 4 x batch x 6: batch is not the first axis
+std::string image_of_any_size();  // x: 1 x 3 x height x width
+std::string mixing_batch();       // x - mean over batch
+std::string batch_in_numbers();   // x / size of batch
+std::string less_its_largest();   // x: height x width, less the largest of all
+std::string two_inputs();         // x: batch x 8, y: batch x 8, bias: 8
+
+// A model asked for these sizes ("1..8").
+struct Sized {
+  Sized(const std::string& bytes, const std::map<std::string, std::string>& dims);
+  onnx::Source source;
+  onnx::OpenSizes sizes;
+  OpenModel model;
+
+  graph::Graph at(const std::vector<int64_t>& s) const { return source.import(sizes.at(s)).graph; }
+};
+
+}  // namespace tenon::compile

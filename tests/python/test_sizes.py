@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that take arrays of several sizes."""
+import threading
+
+import numpy as np
+import pytest
+
+import tenon
+
+
+def number(field, value):
+    """A varint field of a protobuf message."""
+    out = bytes([field << 3])
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def part(field, value):
+    data = value.encode() if isinstance(value, str) else value
+    head, length = bytes([field << 3 | 2]), len(data)
+    assert length < 1 << 14
+    size = bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])
+    return head + size + data
+
+
+def value_info(name, *dims):
+    shape = b"".join(part(1, part(2, d) if isinstance(d, str) else number(1, d)) for d in dims)
+    return part(1, name) + part(2, part(1, number(1, 1) + part(2, shape)))
+
+
+def softmax_of_sum():
+    """softmax(x + y) of batch x seq."""
+    add = part(1, "x") + part(1, "y") + part(2, "s") + part(4, "Add")
+    softmax = part(1, "s") + part(2, "z") + part(4, "Softmax")
+    graph = part(1, add) + part(1, softmax) + part(2, "g")
+    graph += part(11, value_info("x", "batch", "seq")) + part(11, value_info("y", "batch", "seq"))
+    graph += part(12, value_info("z", "batch", "seq"))
+    return number(1, 8) + part(8, part(1, "") + number(2, 17)) + part(7, graph)
+
+
+def expected(x, y):
+    e = np.exp(x + y - (x + y).max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@pytest.fixture(scope="module")
+def sized():
+    return tenon.compile(softmax_of_sum(), dims={"batch": "1..4", "seq": range(3, 12, 4)}, threads=1)
+
+
+def arrays(rng, batch, seq):
+    return (rng.standard_normal((batch, seq)).astype("float32") for _ in range(2))
+
+
+def test_takes_every_size(sized):
+    assert sized.dims == {"batch": [1, 2, 3, 4], "seq": [3, 7, 11]}
+    assert sized.inputs[0].shape == (4, 11) and sized.inputs[0].dims == [0, 1]
+    rng = np.random.default_rng(1)
+    for batch in (4, 1, 3, 2, 3):
+        for seq in (3, 11, 7):
+            x, y = arrays(rng, batch, seq)
+            got = sized(x, y)
+            assert got.shape == (batch, seq)
+            np.testing.assert_allclose(got, expected(x, y), rtol=1e-5, atol=1e-6)
+            into = np.empty_like(got)
+            sized.run_into(into, x, y=y)
+            np.testing.assert_array_equal(into, got)
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (0, 3), (2, 4), (2, 3, 1), (2,)])
+def test_refuses_others(sized, shape):
+    x = np.zeros(shape, "float32")
+    with pytest.raises(tenon.Error, match="input 'x'"):
+        sized(x, x)
+
+
+def test_refuses_two_sizes_of_one_dimension(sized):
+    with pytest.raises(tenon.Error, match="different sizes"):
+        sized(np.zeros((2, 3), "float32"), np.zeros((3, 3), "float32"))
+    x = np.ones((2, 3), "float32")
+    np.testing.assert_allclose(sized(x, x), np.full((2, 3), 1 / 3), rtol=1e-5)
+
+
+def test_profiles_the_size_of_the_inputs(sized):
+    x = np.ones((1, 3), "float32")
+    small = sum(step.flops for step in sized.profile(x, x, runs=1))
+    assert 0 < small < sum(step.flops for step in sized.profile(runs=1))
+
+
+def test_threads_of_different_sizes(sized):
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(30):
+            x, y = arrays(rng, int(rng.integers(1, 5)), int(rng.choice([3, 7, 11])))
+            if not np.allclose(sized(x, y), expected(x, y), atol=1e-5):
+                wrong.append(x.shape)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_batch_is_open_by_default():
+    module = tenon.compile(softmax_of_sum(), dims={"seq": 5}, threads=1)
+    assert module.dims == {"batch": list(range(1, 9))}
+    with pytest.raises(tenon.Error, match="seq"):
+        tenon.compile(softmax_of_sum(), threads=1)
