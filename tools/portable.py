@@ -76,7 +76,7 @@ def add_gpu_tests(build, folder):
     shutil.copytree(SUITE, folder / "onnx")
 
 
-def pack(build, root, quality, gpu):
+def pack(build, root, quality=False, gpu=False):
     tools = build / "tools" / "tenon"
     version = output(str(tools / "tenon"), "version").split()[1]
     folder = build / f"tenon-{version}-{platform.machine()}"

@@ -100,7 +100,7 @@ def main():
     (extension,) = (build / "python" / "tenon").glob("_native.*.so")
     python = extension.name.split("-")[1]  # _native.cpython-311-x86_64-linux-gnu.so
     tag = f"cp{python}-cp{python}-manylinux_{GLIBC}_{machine}"
-    folder = pack(build, root, quality=False)
+    folder = pack(build, root)
     file = build / f"tenon-{version}-{tag}.whl"
     wheel, info = Wheel(file), f"tenon-{version}.dist-info"
     add_package(wheel, build, root)
