@@ -196,11 +196,10 @@ class Writer {
   std::vector<StageRef> fetched_ahead() {
     std::vector<StageRef> found;
     if (b_.refused() || r_.row_axes == r_.out->axes.size()) return found;
-    const te::ComputeOp& op = b_.now(out_);
     for (const te::Input& in : b_.dag().inputs) {
       const StageRef tensor = b_.stage(in.tensor.name());
       const auto readers = b_.state().readers(tensor.id);
-      if (readers.size() != 1 || readers[0] != out_.id || !is_read_in_place(op, in.tensor) ||
+      if (readers.size() != 1 || readers[0] != out_.id || !is_read_in_place(in.tensor) ||
           !fits(r_, r_.kept.size() + found.size() + 1, b_.target().gpu()))
         continue;
       found.push_back(b_.cache_read(tensor, {out_}, ir::Scope::kShared));
@@ -214,7 +213,9 @@ class Writer {
     return std::clamp<int64_t>(elements(b_.now(stage).axes) / (threads_ * lanes()), 1, rows_);
   }
 
-  bool is_read_in_place(const te::ComputeOp& op, const te::Tensor& t) const {
+  // Asked each time: a tensor that is fetched changes the op that reads it.
+  bool is_read_in_place(const te::Tensor& t) const {
+    const te::ComputeOp& op = b_.now(out_);
     bool ok = t.rank() > 0 && t.shape().back() == r_.out->axes.back().extent;
     ir::visit_loads(op.body, [&](const ir::Load& l) {
       if (!l.buffer.same_as(t)) return;
