@@ -24,7 +24,7 @@ struct TensorInfo {
   std::string name;  // as in the model
   ir::DType dtype;
   std::vector<int64_t> shape;  // an extent may be 0; of open dimensions, the largest
-  // Of inputs, by axis: which open dimension it has, -1: its size is fixed. Empty: all are.
+  // Inputs say for each axis which open dimension it has; -1: its size is fixed. Empty: all are.
   std::vector<int32_t> dims = {};
   int64_t bytes() const;
 };
@@ -60,7 +60,7 @@ struct Step {
   std::vector<Param> params;       // inputs, then outputs, as the kernel takes them
   std::vector<std::string> nodes;  // names of the model's nodes that this step computes
   std::string call = {};  // its name where something is decided about it; empty: a conversion
-  // Of this call, where its kernel serves several sizes.
+  // A kernel that serves several sizes leaves these to its calls.
   std::string task = {};
   double flops = 0, bytes = 0;
 };

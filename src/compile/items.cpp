@@ -55,7 +55,7 @@ class Definition {
     for (const te::Input& in : many.inputs) free_many_.push_back(in.tensor.get());
   }
 
-  // Of the outputs; nothing: it could not be shown.
+  // Tells what was found about each output; nothing if it could not be shown.
   std::optional<std::vector<Found>> run() {
     if (one_.ops.size() != many_.ops.size() || one_.outputs.size() != many_.outputs.size()) {
       return std::nullopt;

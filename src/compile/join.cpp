@@ -22,7 +22,7 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<artifact::TensorIn
   return shapes;
 }
 
-// Of some of the bytes: what has the same hash is compared.
+// The hash looks at some of the bytes only; arrays with the same hash are compared as a whole.
 uint64_t hash_of(const ir::Array& a) {
   constexpr int64_t kLooked = 512;
   const auto* bytes = reinterpret_cast<const char*>(a.data());

@@ -4,8 +4,8 @@
 //   for i in 0..24 { C[i*7] = A[i] }    for i in 0..40 { C[i*9] = A[i] }
 //     =>  for i in 0..n0 { C[i*n1] = A[i] }    with {24, 7} and {40, 9}
 //
-// What the backend wants to know stays as it is: strides of vectors, places in registers, and how often a loop runs that needs
-// much memory for each turn. Programs that differ there, or in anything else, stay apart.
+// Numbers that the backend has to know stay as they are: strides of vectors, places in registers, and how
+// often a loop runs that needs much memory for each turn. Programs that differ there, or in anything else, stay apart.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Numbered {
   std::vector<int64_t> sizes;    // elements of the parameters, then of allocated buffers
 };
 Numbered take_numbers(const ir::Function& f);
-// Of an expression whose free variables and buffers are these.
+// Does the same for an expression, whose free variables and buffers are `free`.
 Numbered take_numbers(const ir::Expr& e, const std::vector<const void*>& free);
 
 // One function for several of equal form. Parameters have the smallest size of all, so that nothing is taken to be in bounds

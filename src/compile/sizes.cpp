@@ -40,7 +40,7 @@ std::vector<int64_t> sizes_at(const Dims& dims, const std::vector<size_t>& at) {
   return sizes;
 }
 
-// Of each input, whether it has the dimension; nothing if one has it elsewhere than first.
+// Tells for each input whether it has the dimension; nothing if one has it elsewhere than first.
 std::optional<std::vector<bool>> inputs_with_items(const OpenModel& model, int32_t dim) {
   std::vector<bool> has;
   for (const std::vector<int32_t>& axes : model.input_dims) {

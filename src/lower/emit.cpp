@@ -127,13 +127,11 @@ class Emitter {
     if (st.output) return st.buffer;
     if (st.align_dim < 0) return ir::Buffer::make(st.name, st.buffer.dtype(), shape, scope);
     std::vector<int64_t> strides = ir::row_major_strides(shape);
-    const size_t aligned =
-        static_cast<size_t>(st.align_dim) + (schedule::is_stored_twice(s_, st) ? 1 : 0);
-    for (size_t d = aligned + 1; d-- > 0;) {
+    const size_t parts =
+        shape.size() - bounds(st.id).axes.size();  // in front of its own dimensions
+    for (size_t d = static_cast<size_t>(st.align_dim) + parts + 1; d-- > 0;) {
       const int64_t dense = strides[d + 1] * shape[d + 1];
-      const int64_t gap =
-          d == aligned ? arith::floor_mod(st.align_offset - dense, st.align_factor) : 0;
-      strides[d] = dense + gap;
+      strides[d] = d < parts ? dense : schedule::aligned_stride(st, d - parts, dense);
     }
     return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides, scope);
   }

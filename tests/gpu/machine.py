@@ -59,7 +59,8 @@ class Machine:
     def __post_init__(self):
         self.tenon = first(self.folder / "bin/tenon", self.folder / "tools/tenon/tenon")
         if not self.tenon:
-            sys.exit(f"gpu test: there is no tenon in {self.folder}")
+            print(f"gpu test: there is no tenon in {self.folder}", file=sys.stderr)
+            sys.exit(2)
         self.check = first(self.folder / "gpu/gpu_check", self.folder / "tests/gpu/gpu_check")
         self.told_driver = first(self.folder / "gpu/libtold_driver.so", self.folder / "tests/measure/libtold_driver.so")
         self.data = first(self.data, self.folder / "gpu/onnx", pathlib.Path("/usr/share/libonnx-testdata/data"),

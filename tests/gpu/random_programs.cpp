@@ -16,7 +16,6 @@
 #include "fuzz/gpu_trace.h"
 #include "fuzz/random_dag.h"
 #include "ir/print.h"
-#include "ir/visit.h"
 #include "lower/lower.h"
 #include "runtime/cuda/driver.h"
 #include "schedule/state.h"
@@ -117,16 +116,6 @@ te::ComputeDag draw_dag(Rng& rng) {
   return fuzz::random_dag(rng, o);
 }
 
-// Loops that no pass has made copies of yet.
-bool has_virtual_threads(const ir::Function& f) {
-  bool has = false;
-  ir::visit(f.body, [&](const ir::Stmt& s) {
-    const auto* loop = s.as<ir::For>();
-    has |= loop != nullptr && loop->tag == ir::ThreadTag::kVThread;
-  });
-  return has;
-}
-
 // A random schedule of a random dag.
 Tried try_schedule(Rng& rng, const target::Target& target, backend::Compiler& compiler,
                    Card& card) {
@@ -135,7 +124,7 @@ Tried try_schedule(Rng& rng, const target::Target& target, backend::Compiler& co
       fuzz::gpu_trace(schedule::State(dag, std::make_shared<const target::Target>(target)), rng)
           .state;
   const auto f = lower::lower(s);
-  if (!f || has_virtual_threads(*f)) return {true, 0, ""};
+  if (!f) return {true, 0, ""};
   const Arrays inputs = fuzz::random_inputs(*dag, rng);
   Arrays args = lower::pack_inputs(s, inputs);
   const auto packed = static_cast<int64_t>(args.size());

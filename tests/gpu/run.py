@@ -6,8 +6,8 @@ Parts: suite (ONNX's backend suite, as far as the host passes it), random (500 r
 sanitizer (compute-sanitizer's memcheck and racecheck), repeat (10,000 runs give the same bits), contexts (1,000 leave
 nothing behind), sentences (what goes wrong is said), ptx (cards that do not take the machine code run the PTX), networks
 (those of the benchmark are right). Needs Python, a driver, and a folder of tools/portable.py --gpu or a build tree.
-Writes gpu_test.json, gpu_test.txt and logs. Exits 1 if something is wrong, 5 if a part could not be run, 6 if there is
-no card.
+Writes gpu_test.json, gpu_test.txt and logs. Exits 1 if something is wrong, 2 if it is called wrongly, 5 if a part
+could not be run, 6 if there is no card.
 """
 import argparse
 import json

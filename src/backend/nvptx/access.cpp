@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A GPU's code reads and writes memory in pieces of 4, 8 or 16 bytes, as far as an index is known to be a multiple.
-// What may lie outside of its buffer is accessed behind a branch, which the assembler turns into a predicate.
+// A branch guards each access that may lie outside of its buffer; the assembler turns it into a predicate.
 //
 //   load a[ramp(i*4, 1, 4)]                  =>  one piece of four floats
 //   load a[ramp(i*2, 1, 4)], i*2 < n         =>  branch; two pieces of two floats
