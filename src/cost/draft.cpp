@@ -263,7 +263,8 @@ class NestTime {
   // From memory in a cycle, for all threads together.
   double memory_bytes() const {
     const double flops = 2 * kArithmeticUnits * cpu_.datapath_bytes / 4;
-    return flops / cpu_.flops_per_byte * (1 + cpu_.bandwidth_per_core * (threads_ - 1));
+    const double further = std::min(threads_, static_cast<double>(cpu_.rates.bandwidth_cores)) - 1;
+    return flops / cpu_.rates.flops_per_byte * (1 + cpu_.rates.bandwidth_per_core * further);
   }
 
   const target::Cpu& cpu_;

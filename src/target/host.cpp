@@ -208,6 +208,7 @@ Target host_target() {
   if (t.machine.starts_with("AuthenticAMD 25/")) {
     t.cpu().datapath_bytes = std::min(t.cpu().datapath_bytes, 32);
   }
+  t.cpu().rates = known_rates(t.machine).value_or(t.cpu().rates);
   set_topology(t.cpu());
   return t;
 }

@@ -7,7 +7,9 @@
 //   t.cpu().l2_bytes
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,6 +17,17 @@
 namespace tenon::target {
 
 enum class Arch : uint8_t { kX86_64, kAArch64, kNvptx64 };
+
+// How fast data moves beside arithmetic; measured ones come from timing/calibrate.h, those of known processors from
+// processors.cpp.
+struct Rates {
+  double flops_per_byte = 3.5;         // of one core, while one byte arrives from memory
+  double flops_per_cached_byte = 1.0;  // while one byte moves in or out of its second-level cache
+  double bandwidth_per_core = 0.36;    // what each further core adds to the first one's from memory
+  int bandwidth_cores = 8;             // more cores than these add nothing
+
+  bool operator==(const Rates&) const = default;
+};
 
 struct Cpu {
   std::string processor;  // for LLVM: "x86-64-v3", "generic"
@@ -31,16 +44,19 @@ struct Cpu {
   int64_t line_bytes = 64;
   // Addresses a multiple of this apart fall into one set of the first-level cache.
   int64_t alias_bytes = 4096;
-  int64_t row_bytes = 256 << 10;     // of a row that one core reads again and again
-  int64_t image_bytes = 64 << 10;    // of an image that one core copies and reads at once
-  double flops_per_byte = 3.5;       // of one core, while one byte arrives from memory
-  double bandwidth_per_core = 0.36;  // what each further core adds to that of the first
+  int64_t row_bytes = 256 << 10;   // of a row that one core reads again and again
+  int64_t image_bytes = 64 << 10;  // of an image that one core copies and reads at once
+  Rates rates = {};
   // Less work than this is not worth another core; more pieces than this are not worth their number.
   int64_t parallel_iterations = 4096;
   int64_t parallel_vectors = 256;
   int64_t pieces_per_core = 16;
 
   int lanes(int64_t element_bytes) const { return static_cast<int>(vector_bytes / element_bytes); }
+  // What all cores together read from memory, against one core.
+  double memory_share() const {
+    return 1 + rates.bandwidth_per_core * (std::min(cores, rates.bandwidth_cores) - 1);
+  }
 };
 
 struct Gpu {
@@ -99,6 +115,8 @@ const std::vector<Target>& known_targets();
 // GPUs by name: "cuda sm_80", "cuda sm_86", "cuda sm_89", "cuda sm_90", "cuda simt".
 const std::vector<Target>& gpu_targets();
 Target host_target();
+// The rates of a processor that names itself so ("AuthenticAMD 25/17/1"), if there is a row for it.
+std::optional<Rates> known_rates(const std::string& machine);
 // "cuda": the first GPU that the driver shows, with the numbers that it gives. Throws UserError where there is no driver,
 // or no card that code can be made for.
 Target card_target();

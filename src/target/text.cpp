@@ -50,8 +50,10 @@ void each_number(C& c, F&& f) requires(std::is_same_v<std::remove_const_t<C>, Cp
   f(c.alias_bytes);
   f(c.row_bytes);
   f(c.image_bytes);
-  f(c.flops_per_byte);
-  f(c.bandwidth_per_core);
+  f(c.rates.flops_per_byte);
+  f(c.rates.flops_per_cached_byte);
+  f(c.rates.bandwidth_per_core);
+  f(c.rates.bandwidth_cores);
   f(c.parallel_iterations);
   f(c.parallel_vectors);
   f(c.pieces_per_core);

@@ -24,8 +24,7 @@ bool is_asked_for(const Request& request, schedule::Algorithm a) {
 
 double overlapped(double flops, double bytes, const target::Cpu& t) {
   const double compute = flops / t.cores;
-  const double memory =
-      bytes * t.flops_per_byte / (1 + t.bandwidth_per_core * std::min(t.cores - 1, 7));
+  const double memory = bytes * t.rates.flops_per_byte / t.memory_share();
   return std::max(compute, memory) + 0.3 * std::min(compute, memory);
 }
 

@@ -52,13 +52,14 @@ double direct_cost(const Dense& d, const target::Cpu& t) {
 }
 
 double strassen_cost(const Dense& d, const target::Cpu& t) {
-  constexpr double kPerElement = 12.0;  // of a sum that is made, of a product that is combined
+  constexpr double kBytes = 12.0;  // of a sum that is made, of a product that is combined
   const auto k = static_cast<double>(half_of(d.k)),
              columns = static_cast<double>(half_of(d.columns));
   const auto rows = static_cast<double>(d.outer * half_of(d.product.rows));
   return overlapped(2 * kStrassenProducts * rows * k * columns, 4 * kStrassenProducts * k * columns,
                     t) +
-         kPerElement * kStrassenProducts * rows * (k + columns) / t.cores;
+         t.rates.flops_per_cached_byte * kBytes * kStrassenProducts * rows * (k + columns) /
+             t.cores;
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ double direct_cost(const WinogradConv& c, const target::Cpu& t) {
 }
 
 double winograd_cost(const WinogradConv& c, Algorithm a, const target::Cpu& t) {
-  constexpr double kRate = 0.9;         // of the products, against the direct kernel's
-  constexpr double kPerElement = 12.0;  // transforming one element of a tile
+  constexpr double kRate = 0.9;    // of the products, against the direct kernel's
+  constexpr double kBytes = 12.0;  // moved for one transformed element of a tile
   const Work w = work_of(c);
   const schedule::AlgorithmRow& row = schedule::row_of(a);
   double points = 1, tiles = w.outside;
@@ -82,7 +82,7 @@ double winograd_cost(const WinogradConv& c, Algorithm a, const target::Cpu& t) {
   const te::ComputeOp& op = *c.inner;
   const auto both = static_cast<double>(op.axes[1].extent + op.reduce_axes[0].extent);
   return overlapped(2 * points * tiles * w.channels / kRate, 4 * points * w.channels, t) +
-         kPerElement * points * tiles * both / t.cores;
+         t.rates.flops_per_cached_byte * kBytes * points * tiles * both / t.cores;
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(Text, OfAnyTargetIsReadBack) {
   all.insert(all.end(), gpu_targets().begin(), gpu_targets().end());
   all.push_back(host_target());
   all.push_back(some_gpu());
-  all.front().cpu().flops_per_byte = 1.0 / 3;
+  all.front().cpu().rates.flops_per_byte = 1.0 / 3;
   all.front().limits.local_bytes = 77;
   for (const Target& t : all) {
     const Target back = target_from_text(to_text(t));

@@ -196,9 +196,10 @@ TEST_P(AlgorithmsTest, SmallProductsAreDirect) {
 INSTANTIATE_TEST_SUITE_P(Products, AlgorithmsTest, ::testing::ValuesIn(products()),
                          [](const auto& i) { return i.param.name; });
 
-std::string chosen(const te::ComputeDag& dag, int cores) {
+std::string chosen(const te::ComputeDag& dag, int cores, const target::Rates& rates = {}) {
   auto target = std::make_shared<target::Target>(target::parse_target("x86-64-v4"));
   target->cpu().cores = cores;
+  target->cpu().rates = rates;
   return std::string(
       choose(schedule::State(std::make_shared<const te::ComputeDag>(dag), target)).name);
 }
@@ -216,6 +217,14 @@ TEST(Algorithms, LargeProductsTakeSevenOfEight) {
     EXPECT_EQ(chosen(pointwise_dag({1, 64, 56, 56}, 256, 1), cores), "conv");
     EXPECT_EQ(chosen(pointwise_dag({1, 256, 56, 56}, 64, 1), cores), "conv");
   }
+}
+
+// Sums are made by moving data: where arithmetic is faster beside it, fewer products gain less.
+TEST(Algorithms, ProductsAreDirectWhereDataMovesSlowly) {
+  const target::Rates slow{.flops_per_cached_byte = 4};
+  EXPECT_EQ(chosen(plain_dag(128, 768, 768), 1), "strassen");
+  EXPECT_EQ(chosen(plain_dag(128, 768, 768), 1, slow), "matmul");
+  EXPECT_EQ(chosen(plain_dag(4096, 4096, 4096), 1, slow), "strassen");
 }
 
 // A core reads the sums that it made, except where that takes small or uneven blocks.

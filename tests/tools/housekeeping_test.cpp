@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "support/private_folder.h"
 #include "tools/tenon_command.h"
 
 namespace tenon::testing {
@@ -174,9 +175,21 @@ TEST(Doctor, SaysWhatDisturbs) {
   }
   for (const char* name :
        {"governor", "turbo", "smt", "load", "cpuset", "clocks", "caches", "vectors", "memory",
-        "kernel", "LLVM", "tenon", "card", "CUDA driver", "ptxas"}) {
+        "kernel", "LLVM", "tenon", "card", "CUDA driver", "ptxas", "rates"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
+}
+
+TEST(Doctor, KeepsWhatItMeasured) {
+  const PrivateFolder folder = PrivateFolder::temporary("doctor");
+  const std::string state = "XDG_STATE_HOME=" + folder.path().string() + " " + kTenon;
+  const Outcome before = shell(state + " doctor --no-hints");
+  EXPECT_FALSE(contains(before.out, ", measured")) << before.out;
+  const Outcome now = shell(state + " doctor --no-hints --calibrate");
+  EXPECT_EQ(now.exit_code, 0) << now.err;
+  EXPECT_TRUE(contains(now.out, ", measured")) << now.out;
+  const Outcome later = shell(state + " doctor --no-hints");
+  EXPECT_TRUE(contains(later.out, ", measured")) << later.out;
 }
 
 TEST(Program, LinksNoXGBoost) {

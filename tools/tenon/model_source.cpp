@@ -15,6 +15,7 @@
 #include "files/array_files.h"
 #include "files/file.h"
 #include "plan/text.h"
+#include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
 
 namespace tenon::tools {
@@ -373,7 +374,7 @@ std::function<void(const std::string&, size_t, size_t)> shown_on(Progress& progr
 }  // namespace
 
 target::Target target_of(const ModelOptions& options) {
-  target::Target t = target::parse_target(options.target);
+  target::Target t = with_calibration(target::parse_target(options.target));
   return options.accuracy == "fast" ? target::with_bfloat16(std::move(t)) : t;
 }
 

@@ -8,6 +8,7 @@
 #include "files/file.h"
 #include "te/text.h"
 #include "templates/template.h"
+#include "tools/tenon/calibration.h"
 
 namespace tenon::tools {
 namespace {
@@ -62,7 +63,8 @@ Program load_program(const ProgramOptions& options) {
   if (options.te_file == "-" && options.trace_file == "-") {
     throw UserError("--te and --trace cannot both be read from standard input");
   }
-  const auto target = std::make_shared<const target::Target>(target::parse_target(options.target));
+  const auto target = std::make_shared<const target::Target>(
+      with_calibration(target::parse_target(options.target)));
   const auto dag = std::make_shared<const te::ComputeDag>(
       te::parse(files::read_file(options.te_file), files::display_name(options.te_file)));
   const schedule::State initial(dag, target);

@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "target/target.h"
+#include "timing/calibrate.h"
 #include "timing/machine_state.h"
+#include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/doctor/gpu_state.h"
 #include "tools/tenon/json.h"
@@ -15,6 +17,26 @@ namespace {
 
 using timing::Fact;
 using timing::Health;
+
+std::string rates_text(const target::Rates& r) {
+  return fmt::format(
+      "{:.1f} flops of a core for a byte from memory, {:.2f} for one of its own cache; {} cores "
+      "read "
+      "{:.1f} times what one reads",
+      r.flops_per_byte, r.flops_per_cached_byte, r.bandwidth_cores,
+      1 + r.bandwidth_per_core * (r.bandwidth_cores - 1));
+}
+
+// What algorithms are chosen by, and whether it was measured here.
+Fact rates() {
+  const target::Target host = target::host_target();
+  if (const auto c = saved_calibration())
+    return {"rates", rates_text(timing::rates_of(*c)) + ", measured"};
+  const bool known = target::known_rates(host.machine).has_value();
+  return {"rates", rates_text(host.cpu().rates) + (known ? ", of this processor" : ", a guess"),
+          known ? Health::kGood : Health::kUnknown,
+          known ? "" : "tenon doctor --calibrate measures them in some seconds"};
+}
 
 std::vector<Fact> versions() {
   return {{"tenon", TENON_VERSION},
@@ -66,10 +88,16 @@ Json to_json(const std::vector<Fact>& facts) {
 
 Run add_doctor(CLI::App& command, Console& console) {
   const auto no_hints = std::make_shared<bool>(false);
+  const auto measures = std::make_shared<bool>(false);
   command.add_flag("--no-hints", *no_hints, "Facts alone");
-  return [&console, no_hints] {
+  command.add_flag("--calibrate", *measures,
+                   "Measure how fast data moves beside arithmetic, which algorithms are chosen by, "
+                   "and keep it for later "
+                   "commands (some seconds, on a quiet machine)");
+  return [&console, no_hints, measures] {
+    if (*measures) save(timing::calibrate());
     std::vector<Fact> facts = timing::examine_this_machine();
-    for (const std::vector<Fact>& more : {examine_gpu(), versions()})
+    for (const std::vector<Fact>& more : {examine_gpu(), {rates()}, versions()})
       facts.insert(facts.end(), more.begin(), more.end());
     console.answer(console.json() ? tools::to_text(to_json(facts)) : to_text(facts, !*no_hints));
     return kExitOk;
