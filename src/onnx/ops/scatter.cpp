@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
+#include "onnx/ops/inside.h"
 
 namespace tenon::onnx {
 namespace {
@@ -114,6 +115,7 @@ std::vector<ValueId> convert_scatter_elements(Convert& c) {
       refuse("indices have extent {} in dimension {}, the data {}", given[d], d, shape[d]);
     }
   }
+  require_inside(c.b().data(c.input(1)), shape[axis], "index");
   return {c.b().compute(
       "scatter", {c.input(0), c.input(1), c.input(2)}, [&](te::Builder& t, Tensors in) {
         const auto at = [&](Axes p, const Expr& k) {
