@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files to graphs: opsets 7 to 21, static shapes, weights inline or in files beside the model.
+// ONNX files to graphs: opsets 7 to 24, static shapes, weights inline or in files beside the model.
 //
 //   onnx::Imported m = onnx::import_file("resnet50.onnx", {.dims = {{"batch", 1}}});
 //
