@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
@@ -62,6 +63,8 @@ auto with_place(const std::string& path, const Fn& fn) {
     return fn();
   } catch (const ImportError&) {
     throw;
+  } catch (const RequestError& e) {
+    throw RequestError(path, 0, 0, e.what());
   } catch (const UserError& e) {
     throw UserError(path, 0, 0, e.what());
   } catch (const std::bad_alloc&) {
@@ -71,8 +74,7 @@ auto with_place(const std::string& path, const Fn& fn) {
 
 std::string summary(const std::string& file, const std::vector<Problem>& problems) {
   constexpr size_t kShown = 5;
-  std::string text = fmt::format("{}: {} node{} cannot be imported", file, problems.size(),
-                                 problems.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} cannot be imported", file, count_text(problems));
   for (size_t i = 0; i < problems.size() && i < kShown; ++i) {
     const Problem& p = problems[i];
     text += fmt::format("\n  {} ({}): {}", p.node, p.op, p.reason);
@@ -83,6 +85,16 @@ std::string summary(const std::string& file, const std::vector<Problem>& problem
 }
 
 }  // namespace
+
+std::string count_text(const std::vector<Problem>& problems) {
+  const auto inputs = std::count_if(problems.begin(), problems.end(),
+                                    [](const Problem& p) { return p.op == "input"; });
+  const auto nodes = static_cast<std::ptrdiff_t>(problems.size()) - inputs;
+  const auto text = [](std::ptrdiff_t n, const char* word) {
+    return n == 0 ? "" : fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  };
+  return text(inputs, "input") + (inputs > 0 && nodes > 0 ? " and " : "") + text(nodes, "node");
+}
 
 ImportError::ImportError(const std::string& file, std::vector<Problem> problems)
     : UserError(summary(file, problems)), problems_(std::move(problems)) {}
@@ -131,6 +143,15 @@ std::vector<StatedInput> Source::inputs() const {
     list.push_back(std::move(s));
   }
   return list;
+}
+
+std::optional<StatedInput> Source::input(const std::string& name) const {
+  for (const auto& in : impl_->model.graph().input()) {
+    if (in.name() != name) continue;
+    if (!in.type().has_tensor_type()) return StatedInput{name, std::nullopt, false, {}, {}};
+    return stated_input(name, in.type().tensor_type());
+  }
+  return std::nullopt;
 }
 
 Imported import_file(const std::string& path, const ImportOptions& options) {

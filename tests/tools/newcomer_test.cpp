@@ -50,6 +50,68 @@ class Newcomer : public ::testing::Test {
   static std::string file(const std::string& name) { return in_dir(name + ".onnx"); }
 };
 
+TEST_F(Newcomer, InputsAreWrittenByHand) {
+  const Args run = {"run", in_dir("add"), "--inputs", "x=[[1,2,3],[4,5,6]]", "--inputs"};
+  const auto with = [&](const std::string& y) {
+    Args args = run;
+    args.insert(args.end(), {y, "--json"});
+    return tenon(args);
+  };
+  const Outcome o = with("y=[[0,0,0],[0,0,4]]");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["outputs"][0]["max"], 10);
+  expect_user_error(with("y=5"), "one value does not fit input 'y', which is 2x3");
+  expect_user_error(with("w=5"), "the model has no input 'w'");
+}
+
+TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
+  const struct {
+    Args args;
+    const char* message;
+  } rows[] = {
+      {{"--dims", "n=1,m=2"}, "the model has no dimension 'm'"},
+      {{"--dims", "n=1,m=2..3"}, "no input of the model has a dimension 'm' that is open"},
+      {{"--dims", "n=1..99999999"}, "'1..99999999' are 99999999 sizes, more than the 65536"},
+      {{"--dims", "n=8..1"}, "'8..1' is no range of sizes"},
+      {{"--shape", "x:2x4"}, "input 'x': shape 2x4 does not fit nx3"},
+      {{"--shape", "q:2x4"}, "the model has no input 'q'"},
+      {{"--bind", "x"}, "NAME=VALUE or NAME=@FILE.npy expected"},
+      {{"--bind", "q=1"}, "the model has no input 'q'"},
+      {{"--bind", "x=1"}, "one value does not fit input 'x', which is nx3"},
+      {{"--bind", "x=[[1,2,3],[1,2]]"}, "has lists of different lengths"},
+      {{"--bind", "x=[[1,2,x]]"}, "'x' is no f32, which input 'x' has"},
+      {{"--bind", "x=[[1,2,3]"}, "is not complete"},
+      {{"--bind", "x=@nowhere.npy"}, "nowhere.npy: cannot be read"},
+  };
+  for (const auto& row : rows) {
+    Args args = {"check", file("add")};
+    args.insert(args.end(), row.args.begin(), row.args.end());
+    expect_user_error(tenon(args), row.message);
+  }
+}
+
+TEST_F(Newcomer, ScalarsThatDoNotFitAreCalledScalars) {
+  files::write_npy(in_dir("scalar.npy"), ir::Array(ir::kF32, {}));
+  expect_user_error(tenon({"check", file("add"), "--bind", "x=@" + in_dir("scalar.npy")}),
+                    "input 'x': a scalar does not fit nx3");
+  files::write_npy(in_dir("ints.npy"), ir::Array(ir::kI64, {2, 3}));
+  expect_user_error(tenon({"check", file("add"), "--bind", "x=@" + in_dir("ints.npy")}),
+                    "input 'x': bound to elements of i64, f32 is wanted");
+}
+
+TEST_F(Newcomer, HintsNameInputsAndValuesBindThem) {
+  const Outcome open = tenon({"check", file("sized")});
+  EXPECT_EQ(open.exit_code, 3);
+  EXPECT_TRUE(contains(open.err,
+                       "must be known when compiling and depends on input 'shape'  hint: "
+                       "make it a constant: --bind shape=N,N"))
+      << open.err;
+  EXPECT_FALSE(contains(open.err, "Abs_0_C")) << open.err;
+  const Outcome o = tenon({"run", file("sized"), "--bind", "shape=3,-2", "--json"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["outputs"][0]["shape"], Json({3, 2}));
+}
+
 TEST_F(Newcomer, IndicesOutsideOfTablesAreRefused) {
   const std::string ids =
       "initializer { name: \"ids\" data_type: 7 dims: 2 int64_data: [511, 512] }\n";

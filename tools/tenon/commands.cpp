@@ -7,9 +7,10 @@ namespace {
 constexpr CommandRow kCommands[] = {
     {"check", "Say whether a model can be compiled, and list every node that cannot",
      "The whole model is looked at in one pass. Dimensions that the file leaves open are set with "
-     "--dims or --shape.",
+     "--dims or --shape; --bind makes an input a constant.",
      "tenon check model.onnx\n"
      "tenon check model.onnx --dims batch=1,seq=128\n"
+     "tenon check model.onnx --bind sr=16000\n"
      "tenon check model.onnx --json | jq .problems",
      add_check},
     {"compile", "Turn a model into a library with a C header",

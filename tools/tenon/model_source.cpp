@@ -15,6 +15,7 @@
 #include "files/array_files.h"
 #include "files/file.h"
 #include "plan/text.h"
+#include "tools/tenon/binds.h"
 #include "tools/tenon/command.h"
 
 namespace tenon::tools {
@@ -93,9 +94,10 @@ void add_shape_options(CLI::App& command, ModelOptions& options) {
       ->allow_extra_args(false)
       ->type_name("NAME:SHAPE");
   command
-      .add_option("--bind", options.binds, "Inputs that become constants, such as axes=@axes.npy")
+      .add_option("--bind", options.binds,
+                  "Inputs that become constants, such as sr=16000, sizes=1,2,3 or axes=@axes.npy")
       ->allow_extra_args(false)
-      ->type_name("NAME=@FILE");
+      ->type_name("NAME=VALUE");
 }
 
 void add_build_options(CLI::App& command, ModelOptions& options) {
@@ -182,16 +184,16 @@ onnx::SizeRequest size_request(const ModelOptions& options) {
   request.batch = options.batch;
   request.dims = parse_dims(options.dims);
   request.shapes = parse_shapes(options.shapes);
-  for (const std::string& text : options.binds) {
-    const size_t at = text.find("=@");
-    if (at == std::string::npos || at == 0) {
-      throw UserError(fmt::format("--bind '{}': NAME=@FILE.npy expected", text));
-    }
-    const std::string file = text.substr(at + 2);
-    request.bound[text.substr(0, at)] =
-        file.ends_with(".pb") ? onnx::read_tensor_file(file) : files::read_npy(file);
-  }
   return request;
+}
+
+onnx::Source read_model(const std::string& path) {
+  try {
+    return path == "-" ? onnx::Source::from_bytes(files::read_file("-"), ".")
+                       : onnx::Source::from_file(path);
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
+  }
 }
 
 // One size of each dimension, or a sentence.
@@ -208,15 +210,14 @@ onnx::ImportOptions sole_sizes(const onnx::OpenSizes& sizes) {
 
 Opened open_model(const ModelOptions& options) {
   check_readable(options.path);
-  const onnx::SizeRequest request = size_request(options);
-  try {
-    onnx::Source source = options.path == "-" ? onnx::Source::from_bytes(files::read_file("-"), ".")
-                                              : onnx::Source::from_file(options.path);
-    onnx::OpenSizes sizes = onnx::open_sizes(source, request);
-    return {std::move(source), std::move(sizes)};
-  } catch (const UserError& error) {
-    throw CommandError(kExitImport, error.what());
+  if (is_artifact(options.path)) {
+    throw UserError(options.path, 0, 0, "this is a folder or a manifest; an ONNX file is wanted");
   }
+  onnx::SizeRequest request = size_request(options);
+  onnx::Source source = read_model(options.path);
+  request.bound = parse_binds(options.binds, source);
+  onnx::OpenSizes sizes = onnx::open_sizes(source, request);
+  return {std::move(source), std::move(sizes)};
 }
 
 bool is_artifact(const std::string& path) {
@@ -224,11 +225,19 @@ bool is_artifact(const std::string& path) {
   return fs::is_directory(path, ignored) || path.ends_with(".json");
 }
 
+std::string opset_text(const onnx::ModelInfo& info) {
+  return info.opset == 0 ? "" : fmt::format("  opset {}", info.opset);
+}
+
+// A hint that the next line has too is told there.
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console) {
-  for (const onnx::Problem& p : problems) {
-    console.note(fmt::format("missing  {}{} (opset {}) \"{}\": {}{}", p.op,
-                             p.domain.empty() ? "" : " of " + p.domain, p.opset, p.node, p.reason,
-                             p.hint.empty() ? "" : "  hint: " + p.hint));
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const onnx::Problem& p = problems[i];
+    const bool told_next = i + 1 < problems.size() && problems[i + 1].hint == p.hint;
+    console.note(fmt::format("missing  {}{}{} \"{}\": {}{}", p.op,
+                             p.domain.empty() ? "" : " of " + p.domain,
+                             p.opset == 0 ? "" : fmt::format(" (opset {})", p.opset), p.node,
+                             p.reason, p.hint.empty() || told_next ? "" : "  hint: " + p.hint));
   }
 }
 
@@ -239,6 +248,8 @@ onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& siz
     return opened.source.import(sizes);
   } catch (const onnx::ImportError&) {
     throw;
+  } catch (const onnx::RequestError&) {
+    throw;  // a mistake in what was asked, not in the model
   } catch (const UserError& error) {
     throw CommandError(kExitImport, error.what());
   }
@@ -246,11 +257,10 @@ onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& siz
 
 [[noreturn]] void end_import(const onnx::ImportError& error, const ModelOptions& options,
                              const Console& console) {
-  const size_t count = error.problems().size();
   print_problems(error.problems(), console);
   throw CommandError(kExitImport,
-                     fmt::format("{}: {} node{} cannot be imported",
-                                 files::display_name(options.path), count, count == 1 ? "" : "s"));
+                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
+                                 onnx::count_text(error.problems())));
 }
 
 }  // namespace

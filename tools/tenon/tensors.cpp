@@ -13,7 +13,7 @@
 
 #include "artifact/random_array.h"
 #include "files/folder.h"
-#include "onnx/import.h"
+#include "onnx/bound_value.h"
 #include "support/nearest.h"
 #include "tools/tenon/text.h"
 
@@ -67,6 +67,10 @@ class InputLoader {
     } else if (at != std::string::npos) {
       const size_t i = index_of(spec.substr(0, at), spec);
       take(i, read_tensor(spec.substr(at + 2), tensors_[i]));
+    } else if (const size_t equals = spec.find('=');
+               equals != std::string::npos && !fs::exists(spec)) {
+      const size_t i = index_of(spec.substr(0, equals), spec);
+      take(i, onnx::parse_bound(stated(tensors_[i]), spec.substr(equals + 1), "--inputs " + spec));
     } else {
       add_file(spec.starts_with("@") ? spec.substr(1) : spec);
     }
@@ -84,6 +88,15 @@ class InputLoader {
   }
 
  private:
+  static onnx::StatedInput stated(const TensorInfo& t) {
+    onnx::StatedInput in{t.name, t.dtype, true, t.shape, {}};
+    for (size_t a = 0; a < t.dims.size(); ++a) {
+      if (t.dims[a] >= 0) in.shape[a] = -1;
+    }
+    in.dim_names.resize(t.shape.size());
+    return in;
+  }
+
   static uint64_t parse_seed(const std::string& text, const std::string& spec) {
     uint64_t seed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -157,7 +170,8 @@ std::string file_name(std::string name) {
 void add_input_options(CLI::App& command, std::vector<std::string>& specs) {
   command
       .add_option("--inputs", specs,
-                  "NAME=@FILE.npy, FILE.npz, a folder with input_N.pb, or seed:N; what is not "
+                  "NAME=VALUE, NAME=@FILE.npy, FILE.npz, a folder with input_N.pb or NAME.npy, or "
+                  "seed:N; what is not "
                   "given is random")
       ->allow_extra_args(false)
       ->type_name("SPEC");

@@ -66,6 +66,8 @@ Checked check_model(ModelOptions options) {
     count_tasks(std::move(imported.graph), c);
   } catch (const onnx::ImportError&) {
     c.report = opened.source.check(opened.sizes.at(largest));
+  } catch (const onnx::RequestError&) {
+    throw;
   } catch (const UserError& error) {
     throw CommandError(kExitImport, error.what());
   }
@@ -151,15 +153,16 @@ int check_command(const ModelOptions& options, const Console& console) {
   const Checked checked = check_model(options);
   console.answer(console.json() ? tools::to_text(to_json(options.path, checked))
                                 : to_text(options.path, checked));
-  const size_t problems = checked.report.problems.size();
-  if (problems == 0) {
+  const std::vector<onnx::Problem>& problems = checked.report.problems;
+  if (problems.empty()) {
     return kExitOk;
   }
   if (!console.json()) {
-    print_problems(checked.report.problems, console);
+    print_problems(problems, console);
   }
-  throw CommandError(kExitImport, fmt::format("{}: {} node{} cannot be imported", options.path,
-                                              problems, problems == 1 ? "" : "s"));
+  throw CommandError(kExitImport,
+                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
+                                 onnx::count_text(problems)));
 }
 
 }  // namespace
