@@ -50,6 +50,24 @@ class Newcomer : public ::testing::Test {
   static std::string file(const std::string& name) { return in_dir(name + ".onnx"); }
 };
 
+TEST_F(Newcomer, FoldersAndArchivesWithoutInputsAreRefused) {
+  fs::create_directories(in_dir("nothing"));
+  files::write_npz(in_dir("nothing.npz"), {}, files::Compression::kStored);
+  expect_user_error(tenon({"run", in_dir("add"), "--inputs", in_dir("nothing")}),
+                    "the folder holds no input of the model");
+  expect_user_error(tenon({"run", in_dir("add"), "--inputs", in_dir("nothing.npz")}),
+                    "there is no array in it");
+}
+
+TEST_F(Newcomer, AFolderOfResultsIsAFolderOfInputs) {
+  fs::create_directories(in_dir("arrays"));
+  files::write_npy(in_dir("arrays/x.npy"), ir::Array(ir::kF32, {2, 3}));
+  files::write_npy(in_dir("arrays/y.npy"), ir::Array(ir::kF32, {2, 3}));
+  const Outcome o = tenon({"run", in_dir("add"), "--inputs", in_dir("arrays"), "--json"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["outputs"][0]["max"], 0);
+}
+
 TEST_F(Newcomer, InputsAreWrittenByHand) {
   const Args run = {"run", in_dir("add"), "--inputs", "x=[[1,2,3],[4,5,6]]", "--inputs"};
   const auto with = [&](const std::string& y) {

@@ -23,6 +23,12 @@ namespace {
 namespace fs = std::filesystem;
 using artifact::TensorInfo;
 
+// A name from a model as a file name.
+std::string file_name(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
+
 std::string type_text(ir::DType dtype, const std::vector<int64_t>& shape) {
   return fmt::format("{} {}", ir::to_string(dtype), shape_text(shape));
 }
@@ -118,20 +124,39 @@ class InputLoader {
                     did_you_mean(name, names, fmt::format("inputs: {}", fmt::join(names, ", "))));
   }
 
+  void add_folder(const std::string& folder) {
+    bool any = false;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      for (const std::string& name :
+           {fmt::format("input_{}.pb", i), file_name(tensors_[i].name) + ".npy"}) {
+        const std::string file = (fs::path(folder) / name).string();
+        if (!fs::exists(file)) continue;
+        take(i, read_tensor(file, tensors_[i]));
+        any = true;
+        break;
+      }
+    }
+    if (!any) {
+      throw UserError(folder, 0, 0, "the folder holds no input of the model",
+                      "input_0.pb, input_1.pb, ..., or NAME.npy");
+    }
+  }
+
+  void add_npz(const std::string& file) {
+    files::NamedArrays arrays = files::read_npz(file);
+    if (arrays.empty()) throw UserError(file, 0, 0, "there is no array in it");
+    for (files::NamedArray& named : arrays) {
+      const size_t i = index_of(named.name, file);
+      check_fits(file, tensors_[i], named.array);
+      take(i, std::move(named.array));
+    }
+  }
+
   void add_file(const std::string& file) {
     if (fs::is_directory(file)) {
-      for (size_t i = 0; i < tensors_.size(); ++i) {
-        const std::string one = fmt::format("{}/input_{}.pb", file, i);
-        if (fs::exists(one)) {
-          take(i, read_tensor(one, tensors_[i]));
-        }
-      }
+      add_folder(file);
     } else if (file.ends_with(".npz")) {
-      for (files::NamedArray& named : files::read_npz(file)) {
-        const size_t i = index_of(named.name, file);
-        check_fits(file, tensors_[i], named.array);
-        take(i, std::move(named.array));
-      }
+      add_npz(file);
     } else if (tensors_.size() == 1) {
       take(0, read_tensor(file, tensors_[0]));
     } else {
@@ -158,12 +183,6 @@ class InputLoader {
   std::vector<std::optional<ir::Array>> arrays_;
   uint64_t seed_ = 1;
 };
-
-// A name from a model as a file name.
-std::string file_name(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-}
 
 }  // namespace
 
