@@ -50,6 +50,22 @@ class Newcomer : public ::testing::Test {
   static std::string file(const std::string& name) { return in_dir(name + ".onnx"); }
 };
 
+TEST_F(Newcomer, CompareRefusesWhatDoesNotBelongTogether) {
+  expect_user_error(tenon({"compare", file("add"), in_dir("other"), "--dims", "n=2"}),
+                    "/add.onnx has 2 inputs and " + in_dir("other") + " has 1 input: they cannot");
+  expect_user_error(tenon({"compare", file("add"), in_dir("add"), "--dims", "n=4"}),
+                    "input 'x' is f32 4x3 in " + file("add") + " and f32 2x3 in " + in_dir("add"));
+  expect_user_error(tenon({"compare", in_dir("other"), in_dir("add")}), "takes 1 inputs, not 2");
+  EXPECT_EQ(tenon({"compare", file("add"), in_dir("add")}).exit_code, 0);
+}
+
+TEST_F(Newcomer, CompareRefusesOtherOutputs) {
+  write("fewer", value("input", "z", "2 5") + node("Relu", "z", "r") + value("output", "r", "2 5"));
+  compile("fewer", "fewer", {});
+  expect_user_error(tenon({"compare", file("other"), in_dir("fewer")}), "has 2 outputs and");
+  expect_user_error(tenon({"compare", in_dir("other"), in_dir("fewer")}), "has 2 outputs and");
+}
+
 TEST_F(Newcomer, FoldersAndArchivesWithoutInputsAreRefused) {
   fs::create_directories(in_dir("nothing"));
   files::write_npz(in_dir("nothing.npz"), {}, files::Compression::kStored);
