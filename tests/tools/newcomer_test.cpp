@@ -98,6 +98,30 @@ TEST_F(Newcomer, InputsAreWrittenByHand) {
   expect_user_error(with("w=5"), "the model has no input 'w'");
 }
 
+TEST_F(Newcomer, NamesOfTheSystemAreLeftAlone) {
+  fs::copy_file(file("other"), file("m"));
+  fs::copy_file(file("other"), file("string"));
+  const Outcome m = compile("m", "libs", {});
+  EXPECT_TRUE(contains(m.err, "name     m_model: libm.so is a library of the system")) << m.err;
+  EXPECT_TRUE(fs::exists(in_dir("libs/libm_model.so")) && !fs::exists(in_dir("libs/libm.so")));
+  EXPECT_TRUE(contains(files::read_file(in_dir("libs/m_model.h")), "m_model_create"));
+  const Outcome s = compile("string", "headers", {});
+  EXPECT_TRUE(contains(s.err, "string.h is a header of the system")) << s.err;
+  expect_user_error(tenon({"compile", file("other"), "--name", "pthread", "-o", in_dir("never")}),
+                    "libpthread.so is a library of the system ('pthread_model' can)");
+}
+
+TEST_F(Newcomer, LongNamesAreShortened) {
+  const std::string name(240, 'n');
+  fs::copy_file(file("other"), file(name));
+  const Outcome o = compile(name, "long", {});
+  EXPECT_TRUE(contains(o.err, "it has 240 letters")) << o.err;
+  EXPECT_EQ(tenon({"verify", in_dir("long")}).exit_code, 0);
+  expect_user_error(
+      tenon({"compile", file("other"), "--name", std::string(300, 'n'), "-o", in_dir("never")}),
+      "it has 300 letters, and file names have room for 200");
+}
+
 TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
   const struct {
     Args args;

@@ -11,6 +11,7 @@
 
 #include "artifact/manifest.h"
 #include "artifact/write.h"
+#include "compile/names.h"
 #include "compile/sizes.h"
 #include "files/array_files.h"
 #include "files/file.h"
@@ -308,16 +309,36 @@ std::vector<artifact::TensorInfo> inputs_at(const artifact::Model& model,
   return model.inputs_at(sizes);
 }
 
+namespace {
+
+std::string file_stem(const ModelOptions& options) {
+  return options.path == "-" ? "model" : fs::path(options.path).stem().string();
+}
+
+}  // namespace
+
 std::string model_name(const ModelOptions& options, const std::string& name) {
   if (!name.empty()) {
     if (compile::identifier(name) != name) {
       throw UserError(fmt::format("--name '{}' is no C identifier", name),
-                      fmt::format("'{}' would be one", compile::identifier(name)));
+                      fmt::format("'{}' would be one", compile::library_name(name)));
+    }
+    if (const std::string why = compile::why_no_name(name); !why.empty()) {
+      throw UserError(fmt::format("--name '{}' cannot be: {}", name, why),
+                      fmt::format("'{}' can", compile::library_name(name)));
     }
     return name;
   }
-  return options.path == "-" ? "model"
-                             : compile::identifier(fs::path(options.path).stem().string());
+  return compile::library_name(file_stem(options));
+}
+
+void tell_name(const ModelOptions& options, const std::string& name, const Console& console) {
+  const std::string plain = compile::identifier(file_stem(options));
+  const std::string why = name.empty() ? compile::why_no_name(plain) : "";
+  if (!why.empty()) {
+    console.note(
+        fmt::format("name     {}: {} (--name says otherwise)", model_name(options, name), why));
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,

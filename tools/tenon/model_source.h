@@ -74,8 +74,10 @@ onnx::Imported import_quietly(const ModelOptions& options);
 std::string opset_text(const onnx::ModelInfo& info);
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console);
 
-// `name`, or one made from the file's. Throws UserError if it is no C identifier.
+// `name`, or one made from the file's. Throws UserError if it is no C identifier, too long, or a name of the system's.
 std::string model_name(const ModelOptions& options, const std::string& name);
+// Says why the name is not the file's, where it is not: m.onnx does not become libm.so.
+void tell_name(const ModelOptions& options, const std::string& name, const Console& console);
 // What artifact::Program::provenance says of the model.
 std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
                                                             const onnx::ModelInfo& info);

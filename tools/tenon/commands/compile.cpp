@@ -141,6 +141,7 @@ int compile_command(CompileOptions& options, const Console& console) {
     options.model.records = std::move(best.plan);
     options.model.layout_times = std::move(best.layout_times);
   }
+  tell_name(options.model, options.name, console);
   const Compiled compiled = compile_model(options.model, options.name, console);
   const std::string folder =
       options.output.empty() ? compiled.program.name + ".tenon" : options.output;
