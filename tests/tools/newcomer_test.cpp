@@ -122,6 +122,21 @@ TEST_F(Newcomer, LongNamesAreShortened) {
       "it has 300 letters, and file names have room for 200");
 }
 
+TEST_F(Newcomer, ArtifactsOfOtherMachinesAreExplained) {
+  compile("other", "arm", {"--target", "aarch64"});
+  const Outcome list = tenon({"explain", in_dir("arm")});
+  ASSERT_EQ(list.exit_code, 0) << list.err;
+  EXPECT_TRUE(contains(list.out, "k0_")) << list.out;
+  const std::string kernel = list.out.substr(list.out.find("k0_"));
+  const Outcome task = tenon(
+      {"explain", in_dir("arm"), "--task", kernel.substr(0, kernel.find(' ')), "--show", "asm"});
+  EXPECT_EQ(task.exit_code, 0) << task.err;
+  for (const char* command : {"run", "bench", "profile"}) {
+    expect_user_error(tenon({command, in_dir("arm")}), "it was compiled for aarch64");
+  }
+  EXPECT_EQ(tenon({"verify", in_dir("arm")}).exit_code, 0);
+}
+
 TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
   const struct {
     Args args;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <set>
 
+#include "artifact/library.h"
 #include "artifact/manifest.h"
 #include "artifact/write.h"
 #include "compile/names.h"
@@ -511,7 +512,8 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
 }
 
 compile::TaskList load_tasks(const ModelOptions& options, const Console& console) {
-  if (is_artifact(options.path)) return compile::list_tasks(artifact::Model::load(options.path));
+  // What is for another machine can be told too, by its manifest alone.
+  if (is_artifact(options.path)) return compile::list_tasks(artifact::read_artifact(options.path));
   const Planned planned = plan_model(options, "", console);
   return compile::list_tasks(planned.network, planned.options.target);
 }
