@@ -185,6 +185,22 @@ TEST_F(Newcomer, HintsNameInputsAndValuesBindThem) {
   EXPECT_EQ(Json::parse(o.out)["outputs"][0]["shape"], Json({3, 2}));
 }
 
+TEST_F(Newcomer, TargetsAreListed) {
+  const Outcome o = tenon({"targets"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  for (const char* name : {"host", "x86-64-v3", "x86-64-v4-bf16", "aarch64", "cuda sm_90"}) {
+    EXPECT_TRUE(contains(o.out, name)) << name;
+  }
+  const Json answer = Json::parse(tenon({"targets", "--json"}).out);
+  EXPECT_EQ(answer["schema"], "tenon.targets/1");
+  EXPECT_EQ(answer["targets"][0]["runs_here"], true);
+  for (const Json& t : answer["targets"]) {
+    if (t["name"] == "cuda") continue;  // needs a card
+    const Outcome c = tenon({"explain", file("other"), "--target", t["name"]});
+    EXPECT_EQ(c.exit_code, 0) << t["name"] << c.err;
+  }
+}
+
 TEST_F(Newcomer, IndicesOutsideOfTablesAreRefused) {
   const std::string ids =
       "initializer { name: \"ids\" data_type: 7 dims: 2 int64_data: [511, 512] }\n";

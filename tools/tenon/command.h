@@ -79,6 +79,7 @@ Run add_profile(CLI::App& command, Console& console);
 Run add_replay(CLI::App& command, Console& console);
 Run add_report(CLI::App& command, Console& console);
 Run add_run(CLI::App& command, Console& console);
+Run add_targets(CLI::App& command, Console& console);
 Run add_tune(CLI::App& command, Console& console);
 Run add_verify(CLI::App& command, Console& console);
 Run add_version(CLI::App& command, Console& console);

@@ -139,6 +139,10 @@ constexpr CommandRow kCommands[] = {
      "tenon doctor\n"
      "tenon doctor --json",
      add_doctor},
+    {"targets", "List the machines that --target can name", "",
+     "tenon targets\n"
+     "tenon targets --json | jq '.targets[].name'",
+     add_targets},
     {"version", "Print the version of tenon and what it knows about this machine", "",
      "tenon version\n"
      "tenon version --json",

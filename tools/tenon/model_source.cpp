@@ -105,7 +105,8 @@ void add_shape_options(CLI::App& command, ModelOptions& options) {
 void add_build_options(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--target", options.target,
-                  "host, x86-64-v3, aarch64, ... [key=value ...]; GPUs: cuda, cuda sm_90, ...")
+                  "host, x86-64-v3, aarch64, ... [key=value ...]; GPUs: cuda, cuda sm_90, ...; "
+                  "tenon targets lists them")
       ->capture_default_str()
       ->type_name("TARGET");
   command.add_option("--lock", options.lock, "Take schedules from a lock file or an artifact")
