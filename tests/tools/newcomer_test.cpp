@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "files/array_files.h"
 #include "files/file.h"
@@ -199,6 +201,27 @@ TEST_F(Newcomer, TargetsAreListed) {
     const Outcome c = tenon({"explain", file("other"), "--target", t["name"]});
     EXPECT_EQ(c.exit_code, 0) << t["name"] << c.err;
   }
+}
+
+// The first number of each line of a table, up to an empty line.
+std::set<int> codes(const std::string& text, const std::string& heading, size_t indent) {
+  std::set<int> found;
+  std::istringstream lines(text.substr(text.find(heading) + heading.size()));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() && !found.empty()) break;
+    if (line.size() > indent && std::isdigit(static_cast<unsigned char>(line[indent])) != 0) {
+      found.insert(std::stoi(line.substr(indent)));
+    }
+  }
+  return found;
+}
+
+TEST_F(Newcomer, DocsAndHelpNameTheSameExitCodes) {
+  const std::string docs = files::read_file(TENON_EXAMPLES "/../docs/cli.md");
+  const std::string help = tenon({"run", "--help"}).out;
+  const std::set<int> told = codes(help, "exit codes:", 2);
+  EXPECT_EQ(told, (std::set<int>{0, 1, 2, 3, 4, 5, 6, 8, 130, 141})) << help;
+  EXPECT_EQ(codes(docs, "## Exit codes", 2), told);
 }
 
 TEST_F(Newcomer, IndicesOutsideOfTablesAreRefused) {

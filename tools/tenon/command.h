@@ -23,9 +23,7 @@ enum ExitCode : int {
   kExitMismatch = 4,
   kExitNoMeasurement = 5,
   kExitUnreachable = 6,
-  kExitRegression = 7,
   kExitFrozen = 8,
-  kExitTimeout = 124,
   kExitInterrupted = 130,
   kExitReaderLeft = 141,
 };
