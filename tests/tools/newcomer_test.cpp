@@ -139,6 +139,16 @@ TEST_F(Newcomer, ArtifactsOfOtherMachinesAreExplained) {
   EXPECT_EQ(tenon({"verify", in_dir("arm")}).exit_code, 0);
 }
 
+TEST_F(Newcomer, OnlyCommandsThatTakeArtifactsPromiseThem) {
+  for (const char* command : {"check", "compile", "tune"}) {
+    EXPECT_FALSE(contains(tenon({command, "-h"}).out, "or artifact")) << command;
+    expect_user_error(tenon({command, in_dir("add")}), "folder or a manifest");
+  }
+  for (const char* command : {"run", "bench", "compare", "profile", "explain"}) {
+    EXPECT_TRUE(contains(tenon({command, "-h"}).out, "or artifact")) << command;
+  }
+}
+
 TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
   const struct {
     Args args;

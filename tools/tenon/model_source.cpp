@@ -73,12 +73,14 @@ void check_readable(const std::string& path) {
 
 }  // namespace
 
-CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
-  CLI::Option* model = command
-                           .add_option("model,-m,--model", options.path,
-                                       "ONNX file ('-': standard input) or artifact")
-                           ->required()
-                           ->type_name("FILE");
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options, Takes takes) {
+  CLI::Option* model =
+      command
+          .add_option("model,-m,--model", options.path,
+                      takes == Takes::kModel ? "ONNX file ('-': standard input)"
+                                             : "ONNX file ('-': standard input) or artifact")
+          ->required()
+          ->type_name("FILE");
   add_shape_options(command, options);
   return model;
 }

@@ -36,8 +36,11 @@ struct ModelOptions {
   int compile_threads = 0;
 };
 
+// What a command works on.
+enum class Takes { kModel, kModelOrArtifact };
 // The model itself (positional or -m; it is returned), --dims, --shape, --bind.
-CLI::Option* add_import_options(CLI::App& command, ModelOptions& options);
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options,
+                                Takes takes = Takes::kModelOrArtifact);
 // --dims, --shape, --bind.
 void add_shape_options(CLI::App& command, ModelOptions& options);
 // --target, --lock, --no-fuse, --compile-threads.

@@ -169,7 +169,7 @@ int check_command(const ModelOptions& options, const Console& console) {
 
 Run add_check(CLI::App& command, Console& console) {
   const auto options = std::make_shared<ModelOptions>();
-  add_import_options(command, *options);
+  add_import_options(command, *options, Takes::kModel);
   return [options, &console] { return check_command(*options, console); };
 }
 

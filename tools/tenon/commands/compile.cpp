@@ -156,7 +156,7 @@ int compile_command(CompileOptions& options, const Console& console) {
 
 Run add_compile(CLI::App& command, Console& console) {
   const auto options = std::make_shared<CompileOptions>();
-  add_import_options(command, options->model);
+  add_import_options(command, options->model, Takes::kModel);
   command.add_option("-o,--output", options->output, "Folder to write (default: NAME.tenon)")
       ->type_name("DIR");
   command
