@@ -197,6 +197,16 @@ TEST_F(Newcomer, HintsNameInputsAndValuesBindThem) {
   EXPECT_EQ(Json::parse(o.out)["outputs"][0]["shape"], Json({3, 2}));
 }
 
+TEST_F(Newcomer, VerboseSaysMore) {
+  const Outcome quiet = compile("other", "quiet", {});
+  const Outcome some = compile("other", "some", {"-v"});
+  const Outcome all = compile("other", "all", {"-vv"});
+  EXPECT_EQ(quiet.err, "");
+  EXPECT_TRUE(contains(some.err, "kernel   k0_") && contains(some.err, "plan     ")) << some.err;
+  EXPECT_TRUE(contains(all.err, "  nodes  ") && !contains(some.err, "  nodes  ")) << all.err;
+  EXPECT_TRUE(contains(tenon({"run", in_dir("add"), "-v"}).err, "artifact "));
+}
+
 TEST_F(Newcomer, TargetsAreListed) {
   const Outcome o = tenon({"targets"});
   ASSERT_EQ(o.exit_code, 0) << o.err;

@@ -19,6 +19,7 @@
 #include "plan/text.h"
 #include "tools/tenon/binds.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/text.h"
 
 namespace tenon::tools {
 namespace {
@@ -446,7 +447,30 @@ Planned plan_opened(const Opened& opened, const ModelOptions& options, const std
     throw CommandError(kExitFrozen, error.what());
   }
   result.decide_s = seconds_since(start);
+  console.info(fmt::format("import   {} in {}", counted(result.info.nodes, "node"),
+                           time_text(result.import_s)));
+  console.info(fmt::format("plan     {} of {} in {}, for {}",
+                           counted(result.network.task_of.size(), "step"),
+                           counted(result.network.tasks.size(), "task"), time_text(result.decide_s),
+                           result.options.target.fingerprint()));
   return result;
+}
+
+// With -v a line per kernel, with -vv the nodes of each of its calls too.
+void tell_kernels(const artifact::Program& program, const Console& console) {
+  std::vector<int> calls(program.kernels.size());
+  for (const artifact::Step& step : program.steps) ++calls[static_cast<size_t>(step.kernel)];
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const artifact::Kernel& kernel = program.kernels[k];
+    const plan::TaskPlan* task = program.plan.find(kernel.task);
+    console.info(fmt::format("kernel   {}  {}  {}  {:.2f} MFLOP", kernel.name,
+                             task != nullptr ? task->origin : "", counted(calls[k], "call"),
+                             kernel.flops * 1e-6));
+    for (const artifact::Step& step : program.steps) {
+      if (static_cast<size_t>(step.kernel) != k) continue;
+      console.debug(fmt::format("  nodes  {}", fmt::join(step.nodes, ", ")));
+    }
+  }
 }
 
 // The same sentence of several sizes is told once.
@@ -501,6 +525,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   if (!opened.sizes.dims.empty()) {
     Compiled result = compile_opened(opened, options, name, console);
     result.program.provenance = provenance(options, result.info);
+    tell_kernels(result.program, console);
     return result;
   }
   Planned planned = plan_opened(opened, options, name, console);
@@ -511,6 +536,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
                   0};
   result.compile_s = planned.decide_s + seconds_since(start);
   result.program.provenance = provenance(options, result.info);
+  tell_kernels(result.program, console);
   return result;
 }
 
@@ -525,6 +551,10 @@ LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {
   check_readable(options.path);
   if (is_artifact(options.path)) {
     model_ = std::make_unique<artifact::Model>(artifact::Model::load(options.path));
+    console.info(fmt::format("artifact {}: {} for {}, weights {}, workspace {}",
+                             model_->directory().string(), model_->name(), model_->target(),
+                             bytes_text(static_cast<double>(model_->weights_bytes())),
+                             bytes_text(static_cast<double>(model_->workspace_bytes()))));
     return;
   }
   const target::Target target = target::parse_target(options.target);
