@@ -197,6 +197,11 @@ TEST_F(Newcomer, HintsNameInputsAndValuesBindThem) {
   EXPECT_EQ(Json::parse(o.out)["outputs"][0]["shape"], Json({3, 2}));
 }
 
+TEST_F(Newcomer, OnlyOneAnswerGoesToStandardOutput) {
+  expect_user_error(tenon({"run", in_dir("add"), "--json", "--outputs", "-"}),
+                    "only one of --json and --outputs - can go to standard output");
+}
+
 TEST_F(Newcomer, VerboseSaysMore) {
   const Outcome quiet = compile("other", "quiet", {});
   const Outcome some = compile("other", "some", {"-v"});
