@@ -9,9 +9,44 @@
 
 #include "onnx/importer.h"
 #include "onnx/model_file.h"
+#include "te/limits.h"
 
 namespace tenon::onnx {
 namespace {
+
+// Sizes that make no sense are refused where the tensor is read.
+int64_t elements(const proto::TensorProto& t) {
+  int64_t count = 1;
+  for (const int64_t extent : t.dims()) {
+    if (extent <= 0 || count > te::kMaxElements / extent) return 0;
+    count *= extent;
+  }
+  return count;
+}
+
+int64_t parameters(const proto::GraphProto& g);
+
+// Of a list of nodes: what they hold as constants, and what their subgraphs do.
+int64_t parameters(const Nodes& nodes) {
+  int64_t count = 0;
+  for (const auto& node : nodes) {
+    for (const auto& a : node.attribute()) {
+      if (node.op_type() == "Constant") {
+        count += a.has_t() ? elements(a.t()) : a.floats_size() + a.ints_size();
+        count += a.name() == "value_float" || a.name() == "value_int" ? 1 : 0;
+      }
+      if (a.has_g()) count += parameters(a.g());
+    }
+  }
+  return count;
+}
+
+int64_t parameters(const proto::GraphProto& g) {
+  int64_t count = parameters(g.node());
+  for (const auto& t : g.initializer()) count += elements(t);
+  for (const auto& t : g.sparse_initializer()) count += elements(t.values());
+  return count;
+}
 
 ModelInfo describe(const proto::ModelProto& m) {
   ModelInfo info;
@@ -22,8 +57,11 @@ ModelInfo describe(const proto::ModelProto& m) {
   for (const auto& set : m.opset_import()) {
     if (plain_domain(set.domain()).empty()) info.opset = set.version();
   }
+  if (m.opset_import().empty()) info.opset = 1;  // files of the first format
   info.nodes = m.graph().node_size();
   for (const auto& node : m.graph().node()) ++info.ops[node.op_type()];
+  info.parameters = parameters(m.graph());
+  for (const auto& f : m.functions()) info.parameters += parameters(f.node());
   return info;
 }
 
@@ -38,7 +76,6 @@ Walked walk(const proto::ModelProto& model, const std::string& folder, const Imp
   w.report.info = describe(model);
   Importer importer(model, folder, options, initializers);
   importer.run();
-  w.report.info.parameters = importer.parameters();
   w.report.problems = importer.problems();
   w.graph = std::move(importer.graph());
   return w;

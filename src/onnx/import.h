@@ -37,7 +37,8 @@ std::string count_text(const std::vector<Problem>& problems);
 
 struct ModelInfo {
   std::string name, producer;
-  int64_t ir_version = 0, opset = 0;
+  int64_t ir_version = 0;
+  int64_t opset = 0;                   // of the standard's own operators; 0: the file imports none
   int64_t nodes = 0;                   // in the file, of the main graph
   int64_t parameters = 0;              // elements of initializers and of Constant nodes
   std::map<std::string, int64_t> ops;  // how often each op type occurs

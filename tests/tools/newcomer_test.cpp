@@ -202,6 +202,29 @@ TEST_F(Newcomer, OnlyOneAnswerGoesToStandardOutput) {
                     "only one of --json and --outputs - can go to standard output");
 }
 
+TEST_F(Newcomer, WeightsOfConstantNodesAreParameters) {
+  const std::string weight =
+      "attribute { name: \"value\" type: TENSOR t { dims: 3 data_type: 1 float_data: [1, 2, 3] } }";
+  write("constants", value("input", "x", "2 3") + node("Constant", "", "w", weight) +
+                         node("Add", "x w", "z") + value("output", "z", "2 3"));
+  const Outcome o = tenon({"check", file("constants")});
+  EXPECT_TRUE(contains(o.out, "2 nodes  3 parameters")) << o.out << o.err;
+  EXPECT_TRUE(contains(o.out, "-> 1 step of 1 distinct task\n")) << o.out;
+}
+
+TEST_F(Newcomer, OpsetsThatAreNotThereAreNotNamed) {
+  write("foreign",
+        value("input", "x", "2 ?") + node("QuickGelu", "x", "y", "domain: \"com.microsoft\"") +
+            value("output", "y", "2 3"),
+        "opset_import { domain: \"com.microsoft\" version: 1 }\n");
+  const Outcome open = tenon({"check", file("foreign")});
+  EXPECT_EQ(open.exit_code, 3);
+  EXPECT_FALSE(contains(open.out + open.err, "opset 0")) << open.out << open.err;
+  const Json answer =
+      Json::parse(tenon({"check", file("foreign"), "--json", "--shape", "x:2x3"}).out);
+  EXPECT_TRUE(answer["opset"].is_null()) << answer.dump();
+}
+
 TEST_F(Newcomer, VerboseSaysMore) {
   const Outcome quiet = compile("other", "quiet", {});
   const Outcome some = compile("other", "some", {"-v"});

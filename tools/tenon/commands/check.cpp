@@ -82,6 +82,9 @@ Json to_json(const std::vector<Tensor>& list) {
   return json;
 }
 
+// Inputs have none.
+Json opset_json(int64_t opset) { return opset == 0 ? Json(nullptr) : Json(opset); }
+
 Json sizes_json(const std::vector<onnx::OpenSizes::Dim>& dims) {
   Json json = Json::array();
   for (const onnx::OpenSizes::Dim& d : dims) {
@@ -96,7 +99,7 @@ Json to_json(const std::string& file, const Checked& c) {
     problems.push_back({{"node", p.node},
                         {"op", p.op},
                         {"domain", p.domain},
-                        {"opset", p.opset},
+                        {"opset", opset_json(p.opset)},
                         {"reason", p.reason},
                         {"hint", p.hint}});
   }
@@ -104,7 +107,7 @@ Json to_json(const std::string& file, const Checked& c) {
   return {{"schema", "tenon.check/1"},
           {"file", file},
           {"ok", c.report.problems.empty()},
-          {"opset", info.opset},
+          {"opset", opset_json(info.opset)},
           {"ir_version", info.ir_version},
           {"producer", info.producer},
           {"nodes", info.nodes},
@@ -129,8 +132,8 @@ std::string to_text(const char* word, const std::vector<Tensor>& list) {
 
 std::string to_text(const std::string& file, const Checked& c) {
   const onnx::ModelInfo& info = c.report.info;
-  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters{}\n", escaped(file),
-                                 info.opset, info.nodes, grouped(info.parameters),
+  std::string text = fmt::format("{}{}  {}  {}{}\n", escaped(file), opset_text(info),
+                                 counted(info.nodes, "node"), counted(info.parameters, "parameter"),
                                  info.producer.empty() ? "" : "  from " + escaped(info.producer));
   if (!c.report.problems.empty()) {
     return text;
@@ -145,8 +148,8 @@ std::string to_text(const std::string& file, const Checked& c) {
                         artifact::values_text(d.sizes));
   }
   text += fmt::format("ops      {}\n", escaped(fmt::format("{}", fmt::join(ops, ", "))));
-  return text + fmt::format("ok       {} nodes -> {} steps of {} distinct tasks\n", info.nodes,
-                            c.calls, c.tasks);
+  return text + fmt::format("ok       {} -> {} of {}\n", counted(info.nodes, "node"),
+                            counted(c.calls, "step"), counted(c.tasks, "distinct task"));
 }
 
 int check_command(const ModelOptions& options, const Console& console) {

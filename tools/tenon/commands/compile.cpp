@@ -116,11 +116,13 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
   for (const auto& [origin, count] : origins(c.program)) {
     from.push_back(fmt::format("{} {}", count, origin));
   }
-  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters  {:.3g} GFLOP\n",
-                                 c.program.name, c.info.opset, c.info.nodes,
-                                 grouped(c.info.parameters), total_flops(c.program) * 1e-9);
-  text += fmt::format("kernels  {} for {} steps: {}\n", c.program.kernels.size(),
-                      c.program.steps.size(), fmt::join(from, ", "));
+  std::string text =
+      fmt::format("{}{}  {}  {}  {:.3g} GFLOP\n", c.program.name, opset_text(c.info),
+                  counted(c.info.nodes, "node"), counted(c.info.parameters, "parameter"),
+                  total_flops(c.program) * 1e-9);
+  text += fmt::format("kernels  {} for {}{}\n", c.program.kernels.size(),
+                      counted(c.program.steps.size(), "step"),
+                      from.empty() ? "" : fmt::format(": {}", fmt::join(from, ", ")));
   text += sizes_text(c.program);
   text += fmt::format("memory   weights {}, arena {}\n",
                       bytes_text(static_cast<double>(c.program.weights_bytes)),
