@@ -46,6 +46,14 @@ bool is_for_this_machine(const std::filesystem::path& library) {
   return header.e_machine == kMachine;
 }
 
+ManifestFile read_artifact(const std::filesystem::path& path) {
+  ManifestFile file = read_manifest(find_manifest(path));
+  if (is_for_this_machine(file.library())) {
+    const Library checked(file);
+  }
+  return file;
+}
+
 Library::Library(const ManifestFile& file) : path_(file.library().string()), name_(file.name) {
   check_file(file);
   handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -15,6 +15,9 @@ namespace tenon::artifact {
 // Tells whether a shared library is for the architecture of this process.
 bool is_for_this_machine(const std::filesystem::path& library);
 
+// The manifest of an artifact, held against its library where this machine can load that. Throws UserError.
+ManifestFile read_artifact(const std::filesystem::path& path);
+
 class Library {
  public:
   // Throws UserError if the library is not the one that was written with the manifest, or cannot be loaded here.

@@ -70,6 +70,14 @@ std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
 
 }  // namespace
 
+std::vector<StepInfo> steps_of(const ManifestFile& file) {
+  try {
+    return parse_steps(Json::parse(file.text));
+  } catch (const Json::exception& e) {
+    throw UserError(fmt::format("{} is damaged: {}", file.path.string(), e.what()));
+  }
+}
+
 struct Model::Impl {
   explicit Impl(const fs::path& path) : file(read_manifest(path)), library(file) {
     const Json inside = Json::parse(library.manifest());

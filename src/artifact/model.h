@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "artifact/manifest_file.h"
 #include "artifact/program.h"
 #include "ir/interp.h"
 #include "tenon/runtime.h"
@@ -28,6 +29,9 @@ struct StepInfo {
   double flops = 0;
   double bytes = 0;
 };
+
+// The steps of a manifest that no library vouches for: one for another machine. Throws UserError if it is damaged.
+std::vector<StepInfo> steps_of(const ManifestFile& file);
 
 // A loaded library; cheap to copy, safe to use from several threads. The library stays loaded as long as a Model or a
 // Session of it lives.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
@@ -13,6 +12,7 @@
 #include "compile/evaluator.h"
 #include "compile/kernels.h"
 #include "compile/memory_check.h"
+#include "compile/names.h"
 #include "graph/memory.h"
 #include "support/parallel.h"
 
@@ -206,15 +206,6 @@ void add_steps(const plan::Network& n, const std::vector<Lowered>& kernels, cons
 
 }  // namespace
 
-std::string identifier(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    out += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) != 0) out = "m_" + out;
-  return out;
-}
-
 std::string kernel_name(const plan::Network& network, size_t task) {
   return fmt::format("k{}_{}", task, identifier(network.tasks[task].task.dag->name));
 }
@@ -222,7 +213,7 @@ std::string kernel_name(const plan::Network& network, size_t task) {
 plan::Network decide(graph::Graph g, const std::string& name, const Options& options) {
   Options how = options;
   if (!how.evaluate) how.evaluate = compiled_evaluator();
-  return plan::decide(std::move(g), identifier(name), how);
+  return plan::decide(std::move(g), library_name(name), how);
 }
 
 artifact::Program build(const plan::Network& n, const Options& options) {

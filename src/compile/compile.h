@@ -15,7 +15,8 @@ namespace tenon::compile {
 using plan::MissingSchedule;
 using plan::Options;
 
-// plan::decide, with compiled code for constants that are too large to interpret.
+// plan::decide, with compiled code for constants that are too large to interpret. The network is called library_name(name),
+// see names.h.
 plan::Network decide(graph::Graph g, const std::string& name, const Options& options);
 
 // Builds what was decided. Of the options only the machine, threads and progress count.
@@ -23,9 +24,6 @@ artifact::Program build(const plan::Network& network, const Options& options);
 
 // Both in a row.
 artifact::Program compile(graph::Graph g, const std::string& name, const Options& options);
-
-// A C identifier out of any text: "model-7.onnx" -> "model_7_onnx".
-std::string identifier(const std::string& text);
 
 // The kernel of a task is called by its number and its last operator: k3_conv.
 std::string kernel_name(const plan::Network& network, size_t task);

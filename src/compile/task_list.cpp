@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compile/compile.h"
@@ -48,13 +49,14 @@ TaskList list_tasks(const plan::Network& n, const target::Target& target) {
   return list;
 }
 
+namespace {
+
 // The manifest names kernels and nodes, the lock file beside it holds expressions and traces.
-TaskList list_tasks(const artifact::Model& model) {
-  const Json manifest = Json::parse(model.manifest());
-  TaskList list{model.name(), target::parse_target(model.target()), {}};
-  const plan::NetworkPlan plan =
-      plan::read_lock((model.directory() / (model.name() + ".lock")).string());
-  for (const artifact::StepInfo& step : model.steps()) {
+TaskList list_steps(TaskList list, const std::vector<artifact::StepInfo>& steps,
+                    const std::string& manifest_text, const std::filesystem::path& folder) {
+  const Json manifest = Json::parse(manifest_text);
+  const plan::NetworkPlan plan = plan::read_lock((folder / (list.model + ".lock")).string());
+  for (const artifact::StepInfo& step : steps) {
     auto it = std::find_if(list.tasks.begin(), list.tasks.end(),
                            [&](const TaskText& t) { return t.kernel == step.kernel; });
     if (it == list.tasks.end()) {
@@ -68,6 +70,18 @@ TaskList list_tasks(const artifact::Model& model) {
     it->nodes.insert(it->nodes.end(), step.nodes.begin(), step.nodes.end());
   }
   return list;
+}
+
+}  // namespace
+
+TaskList list_tasks(const artifact::Model& model) {
+  return list_steps({model.name(), target::parse_target(model.target()), {}}, model.steps(),
+                    model.manifest(), model.directory());
+}
+
+TaskList list_tasks(const artifact::ManifestFile& file) {
+  return list_steps({file.name, target::parse_target(file.target), {}}, artifact::steps_of(file),
+                    file.text, file.directory());
 }
 
 const TaskText& find_task(const TaskList& list, const std::string& name) {

@@ -35,6 +35,8 @@ struct TaskList {
 TaskList list_tasks(const plan::Network& network, const target::Target& target);
 // Reads the manifest of an artifact and the lock file beside it. Throws UserError.
 TaskList list_tasks(const artifact::Model& model);
+// The same of one that this machine need not be able to load.
+TaskList list_tasks(const artifact::ManifestFile& file);
 
 // `name` is a kernel, a task's hash, or a node of the model. Throws UserError with the nearest.
 const TaskText& find_task(const TaskList& list, const std::string& name);

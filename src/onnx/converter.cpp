@@ -10,8 +10,8 @@ namespace tenon::onnx {
 
 namespace {
 
-// The inputs of the model that a value is computed from, "a=@a.npy --bind b=@b.npy"; empty: none.
-std::string binds_for(const graph::Graph& g, ValueId v) {
+// The inputs of the model that a value is computed from.
+std::vector<ValueId> inputs_of(const graph::Graph& g, ValueId v) {
   const std::vector<graph::NodeId> producers = g.producers();
   std::set<ValueId> seen = {v};
   std::vector<ValueId> open = {v};
@@ -23,22 +23,46 @@ std::string binds_for(const graph::Graph& g, ValueId v) {
       if (!g.value(in).constant() && seen.insert(in).second) open.push_back(in);
     }
   }
-  std::vector<std::string> binds;
+  std::vector<ValueId> inputs;
   for (const ValueId in : g.inputs) {
-    if (seen.count(in)) binds.push_back(fmt::format("--bind {0}=@{0}.npy", g.value(in).name));
+    if (seen.count(in)) inputs.push_back(in);
   }
-  return fmt::format("{}", fmt::join(binds, " "));
+  return inputs;
+}
+
+// "--bind sr=N" for few numbers, "--bind axes=@axes.npy" for many.
+std::string bind_of(const graph::Value& v) {
+  constexpr int64_t kFew = 4;
+  const char* kind = v.dtype.is_bool() ? "true" : "N";
+  if (v.elements() < 1 || v.elements() > kFew || v.shape.size() > 1) {
+    return fmt::format("--bind {0}=@{0}.npy", v.name);
+  }
+  const std::vector<const char*> numbers(static_cast<size_t>(v.elements()), kind);
+  return fmt::format("--bind {}={}", v.name, fmt::join(numbers, ","));
+}
+
+// Names of the file's inputs mean something to its user; those of tensors inside seldom do.
+[[noreturn]] void refuse_unknown(const graph::Graph& g, ValueId v, std::string_view what) {
+  std::vector<std::string> names, binds;
+  for (const ValueId in : inputs_of(g, v)) {
+    names.push_back(fmt::format("'{}'", g.value(in).name));
+    binds.push_back(bind_of(g.value(in)));
+  }
+  if (names.empty()) {
+    throw Unsupported(fmt::format("{} ('{}') must be known when compiling", what, g.value(v).name));
+  }
+  throw Unsupported(
+      fmt::format("{} must be known when compiling and depends on input{} {}", what,
+                  names.size() == 1 ? "" : "s", fmt::join(names, ", ")),
+      fmt::format("make {}: {}", names.size() == 1 ? "it a constant" : "them constants",
+                  fmt::join(binds, " ")));
 }
 
 }  // namespace
 
 const ir::Array& Convert::constant(size_t i, std::string_view what) {
   const ValueId v = input(i);
-  if (!b_.data(v)) {
-    const std::string binds = binds_for(b_.graph(), v);
-    throw Unsupported(fmt::format("{} ('{}') must be known when compiling", what, b_.value(v).name),
-                      binds.empty() ? "" : fmt::format("make its inputs constants: {}", binds));
-  }
+  if (!b_.data(v)) refuse_unknown(b_.graph(), v, what);
   return *b_.data(v);
 }
 

@@ -111,7 +111,8 @@ std::span<const Row>
 rows_nn();  // Conv, ConvTranspose, pooling, LRN, Resize, Upsample, RoiAlign, ...
 std::span<const Row>
 rows_norm();  // BatchNormalization, InstanceNormalization, LayerNormalization, ...
-std::span<const Row> rows_linear();     // MatMul, Gemm, Einsum, Det, Attention forms
+std::span<const Row> rows_linear();     // MatMul, Gemm, Einsum, Det
+std::span<const Row> rows_attention();  // Attention, RotaryEmbedding
 std::span<const Row> rows_reduce();     // Reduce*, Softmax, LogSoftmax, Hardmax
 std::span<const Row> rows_recurrent();  // LSTM, GRU, RNN
 std::span<const Row> rows_control();    // If, Loop, Scan, Identity, Constant, Dropout

@@ -3,14 +3,50 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "onnx/importer.h"
 #include "onnx/model_file.h"
+#include "te/limits.h"
 
 namespace tenon::onnx {
 namespace {
+
+// Sizes that make no sense are refused where the tensor is read.
+int64_t elements(const proto::TensorProto& t) {
+  int64_t count = 1;
+  for (const int64_t extent : t.dims()) {
+    if (extent <= 0 || count > te::kMaxElements / extent) return 0;
+    count *= extent;
+  }
+  return count;
+}
+
+int64_t parameters(const proto::GraphProto& g);
+
+// Of a list of nodes: what they hold as constants, and what their subgraphs do.
+int64_t parameters(const Nodes& nodes) {
+  int64_t count = 0;
+  for (const auto& node : nodes) {
+    for (const auto& a : node.attribute()) {
+      if (node.op_type() == "Constant") {
+        count += a.has_t() ? elements(a.t()) : a.floats_size() + a.ints_size();
+        count += a.name() == "value_float" || a.name() == "value_int" ? 1 : 0;
+      }
+      if (a.has_g()) count += parameters(a.g());
+    }
+  }
+  return count;
+}
+
+int64_t parameters(const proto::GraphProto& g) {
+  int64_t count = parameters(g.node());
+  for (const auto& t : g.initializer()) count += elements(t);
+  for (const auto& t : g.sparse_initializer()) count += elements(t.values());
+  return count;
+}
 
 ModelInfo describe(const proto::ModelProto& m) {
   ModelInfo info;
@@ -21,8 +57,11 @@ ModelInfo describe(const proto::ModelProto& m) {
   for (const auto& set : m.opset_import()) {
     if (plain_domain(set.domain()).empty()) info.opset = set.version();
   }
+  if (m.opset_import().empty()) info.opset = 1;  // files of the first format
   info.nodes = m.graph().node_size();
   for (const auto& node : m.graph().node()) ++info.ops[node.op_type()];
+  info.parameters = parameters(m.graph());
+  for (const auto& f : m.functions()) info.parameters += parameters(f.node());
   return info;
 }
 
@@ -37,7 +76,6 @@ Walked walk(const proto::ModelProto& model, const std::string& folder, const Imp
   w.report.info = describe(model);
   Importer importer(model, folder, options, initializers);
   importer.run();
-  w.report.info.parameters = importer.parameters();
   w.report.problems = importer.problems();
   w.graph = std::move(importer.graph());
   return w;
@@ -62,6 +100,8 @@ auto with_place(const std::string& path, const Fn& fn) {
     return fn();
   } catch (const ImportError&) {
     throw;
+  } catch (const RequestError& e) {
+    throw RequestError(path, 0, 0, e.what());
   } catch (const UserError& e) {
     throw UserError(path, 0, 0, e.what());
   } catch (const std::bad_alloc&) {
@@ -71,8 +111,7 @@ auto with_place(const std::string& path, const Fn& fn) {
 
 std::string summary(const std::string& file, const std::vector<Problem>& problems) {
   constexpr size_t kShown = 5;
-  std::string text = fmt::format("{}: {} node{} cannot be imported", file, problems.size(),
-                                 problems.size() == 1 ? "" : "s");
+  std::string text = fmt::format("{}: {} cannot be imported", file, count_text(problems));
   for (size_t i = 0; i < problems.size() && i < kShown; ++i) {
     const Problem& p = problems[i];
     text += fmt::format("\n  {} ({}): {}", p.node, p.op, p.reason);
@@ -83,6 +122,16 @@ std::string summary(const std::string& file, const std::vector<Problem>& problem
 }
 
 }  // namespace
+
+std::string count_text(const std::vector<Problem>& problems) {
+  const auto inputs = std::count_if(problems.begin(), problems.end(),
+                                    [](const Problem& p) { return p.op == "input"; });
+  const auto nodes = static_cast<std::ptrdiff_t>(problems.size()) - inputs;
+  const auto text = [](std::ptrdiff_t n, const char* word) {
+    return n == 0 ? "" : fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
+  };
+  return text(inputs, "input") + (inputs > 0 && nodes > 0 ? " and " : "") + text(nodes, "node");
+}
 
 ImportError::ImportError(const std::string& file, std::vector<Problem> problems)
     : UserError(summary(file, problems)), problems_(std::move(problems)) {}
@@ -131,6 +180,15 @@ std::vector<StatedInput> Source::inputs() const {
     list.push_back(std::move(s));
   }
   return list;
+}
+
+std::optional<StatedInput> Source::input(const std::string& name) const {
+  for (const auto& in : impl_->model.graph().input()) {
+    if (in.name() != name) continue;
+    if (!in.type().has_tensor_type()) return StatedInput{name, std::nullopt, false, {}, {}};
+    return stated_input(name, in.type().tensor_type());
+  }
+  return std::nullopt;
 }
 
 Imported import_file(const std::string& path, const ImportOptions& options) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files to graphs: opsets 7 to 21, static shapes, weights inline or in files beside the model.
+// ONNX files to graphs: opsets 7 to 24, static shapes, weights inline or in files beside the model.
 //
 //   onnx::Imported m = onnx::import_file("resnet50.onnx", {.dims = {{"batch", 1}}});
 //
@@ -24,19 +24,23 @@ struct ImportOptions {
   std::map<std::string, ir::Array> bound;      // inputs that become constants
 };
 
-// One node that cannot be imported.
+// One node that cannot be imported, or an input, whose op is "input".
 struct Problem {
   std::string node, op, domain;
-  int64_t opset = 0;
+  int64_t opset = 0;   // 0: of an input
   std::string reason;  // "mode 'cubic' with exclude_outside is not supported"
   std::string hint;    // may be empty
 };
 
+// "3 nodes", "1 input", "2 inputs and 1 node"
+std::string count_text(const std::vector<Problem>& problems);
+
 struct ModelInfo {
   std::string name, producer;
-  int64_t ir_version = 0, opset = 0;
+  int64_t ir_version = 0;
+  int64_t opset = 0;                   // of the standard's own operators; 0: the file imports none
   int64_t nodes = 0;                   // in the file, of the main graph
-  int64_t parameters = 0;              // elements of initializers
+  int64_t parameters = 0;              // elements of initializers and of Constant nodes
   std::map<std::string, int64_t> ops;  // how often each op type occurs
 };
 
@@ -55,7 +59,15 @@ class ImportError : public UserError {
   std::vector<Problem> problems_;
 };
 
-// Throws UserError for a file that is no model, ImportError for nodes that cannot be imported.
+// What was asked does not fit the model: a dimension that it does not have, a shape or a value that an input cannot
+// have.
+class RequestError : public UserError {
+ public:
+  using UserError::UserError;
+};
+
+// Throws UserError for a file that is no model, ImportError for nodes that cannot be imported, RequestError for options
+// that do not fit.
 Imported import_file(const std::string& path, const ImportOptions& options = {});
 Imported import_bytes(const std::string& bytes, const std::string& folder,
                       const ImportOptions& options = {});
@@ -83,6 +95,7 @@ class Source {
   static Source from_bytes(const std::string& bytes, const std::string& folder);
 
   std::vector<StatedInput> inputs() const;  // without those that have initializers
+  std::optional<StatedInput> input(const std::string& name) const;  // any; none: it has no such
   Imported import(const ImportOptions& options = {}) const;
   Report check(const ImportOptions& options = {}) const;
 

@@ -95,9 +95,7 @@ void Importer::read_initializers(const proto::GraphProto& g, Names& names) {
         names.here.erase(it);
         return;
       }
-      const graph::Data data = read();
-      parameters_ += data->elements();
-      it->second = builder_.constant(data, name);
+      it->second = builder_.constant(read(), name);
     } catch (const UserError& e) {
       throw UserError(fmt::format("initializer '{}': {}", name, e.what()));
     }

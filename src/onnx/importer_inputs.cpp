@@ -17,7 +17,10 @@ using graph::Shape;
 using TensorType = proto::TypeProto::Tensor;
 using Dims = std::map<std::string, int64_t>;
 
-std::string text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "x")); }
+// "shape 2x3", "a scalar"
+std::string text(const Shape& shape) {
+  return shape.empty() ? "a scalar" : fmt::format("shape {}", fmt::join(shape, "x"));
+}
 
 // The shape that the user gave fits what the file states; dimensions with names get their values.
 void match(const TensorType& type, const Shape& given, Dims& dims) {
@@ -33,9 +36,10 @@ void match(const TensorType& type, const Shape& given, Dims& dims) {
       fits = dims.emplace(dim.dim_param(), extent).first->second == extent;
     }
   }
-  if (!fits)
-    throw UserError(
-        fmt::format("shape {} does not fit {}", text(given), stated_shape(stated_input("", type))));
+  if (!fits) {
+    throw RequestError(
+        fmt::format("{} does not fit {}", text(given), stated_shape(stated_input("", type))));
+  }
 }
 
 // "dimensions 'seq' and 'width' of shape 1xseqxwidth are open"
@@ -71,9 +75,9 @@ template <class Map>
 void require_known(const Map& given, const std::set<std::string>& known, std::string_view what) {
   for (const auto& [name, value] : given) {
     if (!known.count(name)) {
-      throw UserError(fmt::format("the model has no {} '{}'", what, name),
-                      known.empty() ? fmt::format("it has no {}", what)
-                                    : fmt::format("it has: {}", fmt::join(known, ", ")));
+      throw RequestError(fmt::format("the model has no {} '{}'", what, name),
+                         known.empty() ? fmt::format("it has no {}", what)
+                                       : fmt::format("it has: {}", fmt::join(known, ", ")));
     }
   }
 }
@@ -101,8 +105,8 @@ void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, const s
   if (const auto bound = options_.bound.find(name); bound != options_.bound.end()) {
     const ir::Array& a = bound->second;
     if (a.dtype() != element) {
-      throw UserError(fmt::format("bound to elements of {}, {} is wanted", ir::to_string(a.dtype()),
-                                  ir::to_string(element)));
+      throw RequestError(fmt::format("bound to elements of {}, {} is wanted",
+                                     ir::to_string(a.dtype()), ir::to_string(element)));
     }
     match(type, a.shape(), dims);
     names.here.insert_or_assign(name, builder_.constant(a, name));
@@ -133,7 +137,7 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
   require_known(options_.shapes, inputs, "input");
   require_known(options_.bound, inputs, "input");
   for (const auto& [name, extent] : options_.dims) {
-    if (extent < 0) throw UserError(fmt::format("dimension '{}' is negative", name));
+    if (extent < 0) throw RequestError(fmt::format("dimension '{}' is negative", name));
   }
   for (const auto* in : open) {
     const auto given = options_.shapes.find(in->name());
@@ -141,7 +145,7 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
     try {
       match(in->type().tensor_type(), given->second, dims);
     } catch (const UserError& e) {
-      throw UserError(fmt::format("input '{}': {}", in->name(), e.what()));
+      throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));
     }
   }
   std::vector<StatedInput> stated;
@@ -155,6 +159,8 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
     } catch (const Unsupported& e) {
       problems_.push_back({in->name(), "input", "", 0, e.reason(), e.hint()});
       names.here.insert_or_assign(in->name(), std::nullopt);
+    } catch (const RequestError& e) {
+      throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));
     } catch (const UserError& e) {
       problems_.push_back({in->name(), "input", "", 0, e.what(), ""});
       names.here.insert_or_assign(in->name(), std::nullopt);

@@ -8,9 +8,9 @@
 
 namespace tenon::onnx {
 
-// 7 to 21 are promised; of the older ones whatever has a converter.
+// 7 to 24 are promised; of the older ones whatever has a converter.
 inline constexpr int64_t kOldestOpset = 1;
-inline constexpr int64_t kNewestOpset = 21;
+inline constexpr int64_t kNewestOpset = 24;
 // Messages and strings inside one file, and what they may occupy once they are parsed, beyond their bytes.
 inline constexpr int64_t kMaxParsedExtra = int64_t{512} << 20;
 inline constexpr int64_t kMaxFileBytes = (int64_t{1} << 31) - 1;  // protobuf cannot read more

@@ -102,7 +102,7 @@ std::string stated_shape(const StatedInput& input) {
                    : input.dim_names[a].empty() ? "?"
                                                 : input.dim_names[a]);
   }
-  return fmt::format("{}", fmt::join(dims, "x"));
+  return dims.empty() ? "a scalar" : fmt::format("{}", fmt::join(dims, "x"));
 }
 
 std::string proposed_options(const std::vector<StatedInput>& inputs, const ImportOptions& given) {

@@ -36,9 +36,15 @@ void add_range(std::string_view text, const std::string& whole, std::set<int64_t
   const int64_t last = parse_size(text.substr(dots + 2, colon - dots - 2), whole);
   const int64_t step =
       colon == std::string_view::npos ? 1 : parse_size(text.substr(colon + 1), whole);
-  if (last < first || step < 1 || (last - first) / step >= kMostSizes) {
+  if (last < first || step < 1) {
     throw UserError(fmt::format("'{}': '{}' is no range of sizes", whole, text),
                     "16..512:16 is one: from 16 to 512 in steps of 16");
+  }
+  if ((last - first) / step >= kMostSizes) {
+    throw UserError(
+        fmt::format("'{}': '{}' are {} sizes, more than the {} that a dimension may have", whole,
+                    text, (last - first) / step + 1, kMostSizes),
+        "give fewer, or steps: 16..512:16 is from 16 to 512 in steps of 16");
   }
   for (int64_t n = first; n <= last; n += step) out.insert(n);
 }
@@ -95,7 +101,8 @@ class Reader {
     const auto [it, fresh] = out_.named.try_emplace(name, 0);
     if (fresh) it->second = add(name, sizes);
     if (out_.dims[it->second].sizes != sizes) {
-      throw UserError(fmt::format("dimension '{}' is given sizes twice, and not the same", name));
+      throw RequestError(
+          fmt::format("dimension '{}' is given sizes twice, and not the same", name));
     }
     return it->second;
   }
@@ -110,8 +117,8 @@ class Reader {
         continue;
       }
       if (a < in.shape.size() && in.shape[a] >= 0) {
-        throw UserError(fmt::format("input '{}': axis {} of {} has one size only", in.name, a,
-                                    stated_shape(in)));
+        throw RequestError(fmt::format("input '{}': axis {} of {} has one size only", in.name, a,
+                                       stated_shape(in)));
       }
       const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       const size_t dim =
@@ -174,7 +181,7 @@ class Reader {
     for (const auto& dims : out_.input_dims) used.insert(dims.begin(), dims.end());
     for (const auto& [name, dim] : out_.named) {
       if (!used.count(static_cast<int32_t>(dim))) {
-        throw UserError(
+        throw RequestError(
             fmt::format("no input of the model has a dimension '{}' that is open", name));
       }
     }
@@ -213,7 +220,17 @@ ImportOptions OpenSizes::at(const std::vector<int64_t>& sizes) const {
 
 OpenSizes open_sizes(const Source& source, const SizeRequest& request) {
   Reader reader(request);
-  for (const StatedInput& in : source.inputs()) reader.read(in);
+  std::vector<std::string> names;
+  for (const StatedInput& in : source.inputs()) {
+    reader.read(in);
+    names.push_back(in.name);
+  }
+  for (const auto& [name, shape] : request.shapes) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw RequestError(fmt::format("the model has no input '{}'", name),
+                         fmt::format("it has: {}", fmt::join(names, ", ")));
+    }
+  }
   return std::move(reader).finish();
 }
 

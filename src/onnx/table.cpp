@@ -14,10 +14,10 @@ namespace {
 using Family = std::span<const Row> (*)();
 
 constexpr Family kFamilies[] = {
-    rows_math,    rows_activation, rows_quantized, rows_quantized_ms, rows_shape,
-    rows_select,  rows_pad,        rows_index,     rows_scatter,      rows_counted,
-    rows_nn,      rows_norm,       rows_linear,    rows_reduce,       rows_recurrent,
-    rows_control, rows_loss,       rows_detect,    rows_signal,       rows_text,
+    rows_math,   rows_activation, rows_quantized, rows_quantized_ms, rows_shape,   rows_select,
+    rows_pad,    rows_index,      rows_scatter,   rows_counted,      rows_nn,      rows_norm,
+    rows_linear, rows_attention,  rows_reduce,    rows_recurrent,    rows_control, rows_loss,
+    rows_detect, rows_signal,     rows_text,
 };
 
 struct Refusal {

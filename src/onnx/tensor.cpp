@@ -33,6 +33,7 @@ constexpr TypeRow kTypes[] = {
     {17, "float8e4m3fn", {}}, {18, "float8e4m3fnuz", {}},
     {19, "float8e5m2", {}},   {20, "float8e5m2fnuz", {}},
     {21, "uint4", {}},        {22, "int4", {}},
+    {23, "float4e2m1", {}},   {24, "float8e8m0", {}},
 };
 
 const TypeRow* type_row(int32_t code) {

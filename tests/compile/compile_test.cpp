@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compile/names.h"
 #include "compile/run.h"
 #include "graph/builder.h"
 #include "graph/random_attention.h"
@@ -245,6 +246,11 @@ TEST(Compile, IdentifiersAreMadeOfAnyName) {
   EXPECT_EQ(identifier("model-7.onnx"), "model_7_onnx");
   EXPECT_EQ(identifier("3d"), "m_3d");
   EXPECT_EQ(identifier(""), "m_");
+  EXPECT_EQ(library_name("net"), "net");
+  EXPECT_EQ(library_name("m"), "m_model") << "libm.so";
+  EXPECT_EQ(library_name("stdint"), "stdint_model") << "stdint.h";
+  EXPECT_EQ(library_name(std::string(300, 'x')), std::string(kLongestName, 'x'));
+  EXPECT_EQ(why_no_name("net"), "");
 }
 
 }  // namespace

@@ -25,6 +25,29 @@ int64_t wrap(double index, int64_t extent) {
   return static_cast<int64_t>(index) + (index < 0 ? extent : 0);
 }
 
+TEST(Gathers, KnownIndicesOutsideAreRefused) {
+  const ir::Array x(ir::kF32, {4, 5});
+  const auto run = [&](const char* op, const ir::Array& index) {
+    return OpRun(op).in(x).known(index).run();
+  };
+  EXPECT_NO_THROW(run("Gather", ints({-4, 3})));
+  EXPECT_THROW(run("Gather", ints({4})), UserError);
+  EXPECT_THROW(run("Gather", ints({-5})), UserError);
+  ir::Array huge(ir::kU64, {1});
+  huge.set(0, {-1, 0});
+  EXPECT_THROW(run("Gather", huge), UserError);
+  ir::Array pair(ir::kI64, {1, 2});
+  pair.set(1, {4, 0});
+  EXPECT_NO_THROW(run("GatherND", pair));
+  EXPECT_THROW(run("GatherElements", pair), UserError);
+  pair.set(0, {4, 0});
+  EXPECT_THROW(run("GatherND", pair), UserError);
+  EXPECT_THROW(OpRun("ScatterElements").in(x).known(pair).in(ir::Array(ir::kF32, {1, 2})).run(),
+               UserError);
+  // What is not known is clamped.
+  EXPECT_NO_THROW(OpRun("Gather").in(x).in(ints({4})).run());
+}
+
 TEST(Gathers, AlongEveryAxis) {
   Rng rng(1);
   const ir::Array x = random_array(rng, ir::kF32, {3, 5, 2});

@@ -60,6 +60,29 @@ TEST(Quantized, ThereAndBackForTensorsAndAxes) {
   }
 }
 
+// Since opset 23 the types of division and result are attributes, and scales may have another type than what they scale.
+TEST(Quantized, TypesByAttribute) {
+  const ir::Array halves = floats({1.0, 2.5, -3});
+  ir::Array scale(ir::kF16, {});
+  scale.set_double(0, 0.5);
+  const ir::Array stored = OpRun("QuantizeLinear", 23)
+                               .in(halves)
+                               .in(scale)
+                               .with("precision", int64_t{1})
+                               .with("output_dtype", int64_t{5})
+                               .run()[0];
+  EXPECT_EQ(stored.dtype(), ir::kI16);
+  for (const auto& [i, want] : {std::pair{0, 2}, {1, 5}, {2, -6}}) {
+    EXPECT_EQ(stored.get(i).i, want) << i;
+  }
+  const ir::Array back =
+      OpRun("DequantizeLinear", 23).in(stored).in(scale).with("output_dtype", int64_t{1}).run()[0];
+  EXPECT_EQ(difference(back, halves), "");
+  EXPECT_THROW(
+      OpRun("DequantizeLinear", 23).in(stored).in(scale).with("output_dtype", int64_t{7}).run(),
+      UserError);
+}
+
 TEST(Quantized, ByBlocks) {
   Rng rng(2);
   const ir::Array x = random_bytes(rng, ir::kI8, {2, 5});

@@ -126,6 +126,7 @@ class Cli {
       throw UserError(with_hint(root_, error));
     }
     console.start(line);
+    if (all.size() > args.size()) console.info("settings " + line);
     return runs_.at(root_.get_subcommands().front())();
   }
 

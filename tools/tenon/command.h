@@ -23,9 +23,7 @@ enum ExitCode : int {
   kExitMismatch = 4,
   kExitNoMeasurement = 5,
   kExitUnreachable = 6,
-  kExitRegression = 7,
   kExitFrozen = 8,
-  kExitTimeout = 124,
   kExitInterrupted = 130,
   kExitReaderLeft = 141,
 };
@@ -79,6 +77,7 @@ Run add_profile(CLI::App& command, Console& console);
 Run add_replay(CLI::App& command, Console& console);
 Run add_report(CLI::App& command, Console& console);
 Run add_run(CLI::App& command, Console& console);
+Run add_targets(CLI::App& command, Console& console);
 Run add_tune(CLI::App& command, Console& console);
 Run add_verify(CLI::App& command, Console& console);
 Run add_version(CLI::App& command, Console& console);

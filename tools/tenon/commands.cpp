@@ -7,9 +7,10 @@ namespace {
 constexpr CommandRow kCommands[] = {
     {"check", "Say whether a model can be compiled, and list every node that cannot",
      "The whole model is looked at in one pass. Dimensions that the file leaves open are set with "
-     "--dims or --shape.",
+     "--dims or --shape; --bind makes an input a constant.",
      "tenon check model.onnx\n"
      "tenon check model.onnx --dims batch=1,seq=128\n"
+     "tenon check model.onnx --bind sr=16000\n"
      "tenon check model.onnx --json | jq .problems",
      add_check},
     {"compile", "Turn a model into a library with a C header",
@@ -138,6 +139,10 @@ constexpr CommandRow kCommands[] = {
      "tenon doctor\n"
      "tenon doctor --json",
      add_doctor},
+    {"targets", "List the machines that --target can name", "",
+     "tenon targets\n"
+     "tenon targets --json | jq '.targets[].name'",
+     add_targets},
     {"version", "Print the version of tenon and what it knows about this machine", "",
      "tenon version\n"
      "tenon version --json",
@@ -162,13 +167,11 @@ constexpr ExitRow kExits[] = {
     {kExitOk, "success"},
     {kExitInternalError, "a fault of tenon; a report is written"},
     {kExitUsage, "a mistake in what was asked: options, settings, files"},
-    {kExitImport, "the model cannot be imported"},
+    {kExitImport, "the model cannot be imported: no ONNX, damaged, or not supported"},
     {kExitMismatch, "numbers differ from the reference"},
     {kExitNoMeasurement, "nothing valid was measured"},
     {kExitUnreachable, "a device or worker cannot be reached"},
-    {kExitRegression, "slower than allowed"},
     {kExitFrozen, "--frozen needs a record that is not there"},
-    {kExitTimeout, "time ran out before there was a result"},
     {kExitInterrupted, "interrupted"},
     {kExitReaderLeft, "whoever read standard output left before all was written"},
 };

@@ -9,14 +9,18 @@
 #include <filesystem>
 #include <set>
 
+#include "artifact/library.h"
 #include "artifact/manifest.h"
 #include "artifact/write.h"
+#include "compile/names.h"
 #include "compile/sizes.h"
 #include "files/array_files.h"
 #include "files/file.h"
 #include "plan/text.h"
+#include "tools/tenon/binds.h"
 #include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/text.h"
 
 namespace tenon::tools {
 namespace {
@@ -71,12 +75,14 @@ void check_readable(const std::string& path) {
 
 }  // namespace
 
-CLI::Option* add_import_options(CLI::App& command, ModelOptions& options) {
-  CLI::Option* model = command
-                           .add_option("model,-m,--model", options.path,
-                                       "ONNX file ('-': standard input) or artifact")
-                           ->required()
-                           ->type_name("FILE");
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options, Takes takes) {
+  CLI::Option* model =
+      command
+          .add_option("model,-m,--model", options.path,
+                      takes == Takes::kModel ? "ONNX file ('-': standard input)"
+                                             : "ONNX file ('-': standard input) or artifact")
+          ->required()
+          ->type_name("FILE");
   add_shape_options(command, options);
   return model;
 }
@@ -94,15 +100,17 @@ void add_shape_options(CLI::App& command, ModelOptions& options) {
       ->allow_extra_args(false)
       ->type_name("NAME:SHAPE");
   command
-      .add_option("--bind", options.binds, "Inputs that become constants, such as axes=@axes.npy")
+      .add_option("--bind", options.binds,
+                  "Inputs that become constants, such as sr=16000, sizes=1,2,3 or axes=@axes.npy")
       ->allow_extra_args(false)
-      ->type_name("NAME=@FILE");
+      ->type_name("NAME=VALUE");
 }
 
 void add_build_options(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--target", options.target,
-                  "host, x86-64-v3, aarch64, ... [key=value ...]; GPUs: cuda, cuda sm_90, ...")
+                  "host, x86-64-v3, aarch64, ... [key=value ...]; GPUs: cuda, cuda sm_90, ...; "
+                  "tenon targets lists them")
       ->capture_default_str()
       ->type_name("TARGET");
   command.add_option("--lock", options.lock, "Take schedules from a lock file or an artifact")
@@ -183,16 +191,16 @@ onnx::SizeRequest size_request(const ModelOptions& options) {
   request.batch = options.batch;
   request.dims = parse_dims(options.dims);
   request.shapes = parse_shapes(options.shapes);
-  for (const std::string& text : options.binds) {
-    const size_t at = text.find("=@");
-    if (at == std::string::npos || at == 0) {
-      throw UserError(fmt::format("--bind '{}': NAME=@FILE.npy expected", text));
-    }
-    const std::string file = text.substr(at + 2);
-    request.bound[text.substr(0, at)] =
-        file.ends_with(".pb") ? onnx::read_tensor_file(file) : files::read_npy(file);
-  }
   return request;
+}
+
+onnx::Source read_model(const std::string& path) {
+  try {
+    return path == "-" ? onnx::Source::from_bytes(files::read_file("-"), ".")
+                       : onnx::Source::from_file(path);
+  } catch (const UserError& error) {
+    throw CommandError(kExitImport, error.what());
+  }
 }
 
 // One size of each dimension, or a sentence.
@@ -209,15 +217,14 @@ onnx::ImportOptions sole_sizes(const onnx::OpenSizes& sizes) {
 
 Opened open_model(const ModelOptions& options) {
   check_readable(options.path);
-  const onnx::SizeRequest request = size_request(options);
-  try {
-    onnx::Source source = options.path == "-" ? onnx::Source::from_bytes(files::read_file("-"), ".")
-                                              : onnx::Source::from_file(options.path);
-    onnx::OpenSizes sizes = onnx::open_sizes(source, request);
-    return {std::move(source), std::move(sizes)};
-  } catch (const UserError& error) {
-    throw CommandError(kExitImport, error.what());
+  if (is_artifact(options.path)) {
+    throw UserError(options.path, 0, 0, "this is a folder or a manifest; an ONNX file is wanted");
   }
+  onnx::SizeRequest request = size_request(options);
+  onnx::Source source = read_model(options.path);
+  request.bound = parse_binds(options.binds, source);
+  onnx::OpenSizes sizes = onnx::open_sizes(source, request);
+  return {std::move(source), std::move(sizes)};
 }
 
 bool is_artifact(const std::string& path) {
@@ -225,11 +232,19 @@ bool is_artifact(const std::string& path) {
   return fs::is_directory(path, ignored) || path.ends_with(".json");
 }
 
+std::string opset_text(const onnx::ModelInfo& info) {
+  return info.opset == 0 ? "" : fmt::format("  opset {}", info.opset);
+}
+
+// A hint that the next line has too is told there.
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console) {
-  for (const onnx::Problem& p : problems) {
-    console.note(fmt::format("missing  {}{} (opset {}) \"{}\": {}{}", p.op,
-                             p.domain.empty() ? "" : " of " + p.domain, p.opset, p.node, p.reason,
-                             p.hint.empty() ? "" : "  hint: " + p.hint));
+  for (size_t i = 0; i < problems.size(); ++i) {
+    const onnx::Problem& p = problems[i];
+    const bool told_next = i + 1 < problems.size() && problems[i + 1].hint == p.hint;
+    console.note(fmt::format("missing  {}{}{} \"{}\": {}{}", p.op,
+                             p.domain.empty() ? "" : " of " + p.domain,
+                             p.opset == 0 ? "" : fmt::format(" (opset {})", p.opset), p.node,
+                             p.reason, p.hint.empty() || told_next ? "" : "  hint: " + p.hint));
   }
 }
 
@@ -240,6 +255,8 @@ onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& siz
     return opened.source.import(sizes);
   } catch (const onnx::ImportError&) {
     throw;
+  } catch (const onnx::RequestError&) {
+    throw;  // a mistake in what was asked, not in the model
   } catch (const UserError& error) {
     throw CommandError(kExitImport, error.what());
   }
@@ -247,11 +264,10 @@ onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& siz
 
 [[noreturn]] void end_import(const onnx::ImportError& error, const ModelOptions& options,
                              const Console& console) {
-  const size_t count = error.problems().size();
   print_problems(error.problems(), console);
   throw CommandError(kExitImport,
-                     fmt::format("{}: {} node{} cannot be imported",
-                                 files::display_name(options.path), count, count == 1 ? "" : "s"));
+                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
+                                 onnx::count_text(error.problems())));
 }
 
 }  // namespace
@@ -299,16 +315,36 @@ std::vector<artifact::TensorInfo> inputs_at(const artifact::Model& model,
   return model.inputs_at(sizes);
 }
 
+namespace {
+
+std::string file_stem(const ModelOptions& options) {
+  return options.path == "-" ? "model" : fs::path(options.path).stem().string();
+}
+
+}  // namespace
+
 std::string model_name(const ModelOptions& options, const std::string& name) {
   if (!name.empty()) {
     if (compile::identifier(name) != name) {
       throw UserError(fmt::format("--name '{}' is no C identifier", name),
-                      fmt::format("'{}' would be one", compile::identifier(name)));
+                      fmt::format("'{}' would be one", compile::library_name(name)));
+    }
+    if (const std::string why = compile::why_no_name(name); !why.empty()) {
+      throw UserError(fmt::format("--name '{}' cannot be: {}", name, why),
+                      fmt::format("'{}' can", compile::library_name(name)));
     }
     return name;
   }
-  return options.path == "-" ? "model"
-                             : compile::identifier(fs::path(options.path).stem().string());
+  return compile::library_name(file_stem(options));
+}
+
+void tell_name(const ModelOptions& options, const std::string& name, const Console& console) {
+  const std::string plain = compile::identifier(file_stem(options));
+  const std::string why = name.empty() ? compile::why_no_name(plain) : "";
+  if (!why.empty()) {
+    console.note(
+        fmt::format("name     {}: {} (--name says otherwise)", model_name(options, name), why));
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
@@ -412,7 +448,30 @@ Planned plan_opened(const Opened& opened, const ModelOptions& options, const std
     throw CommandError(kExitFrozen, error.what());
   }
   result.decide_s = seconds_since(start);
+  console.info(fmt::format("import   {} in {}", counted(result.info.nodes, "node"),
+                           time_text(result.import_s)));
+  console.info(fmt::format("plan     {} of {} in {}, for {}",
+                           counted(result.network.task_of.size(), "step"),
+                           counted(result.network.tasks.size(), "task"), time_text(result.decide_s),
+                           result.options.target.fingerprint()));
   return result;
+}
+
+// With -v a line per kernel, with -vv the nodes of each of its calls too.
+void tell_kernels(const artifact::Program& program, const Console& console) {
+  std::vector<int> calls(program.kernels.size());
+  for (const artifact::Step& step : program.steps) ++calls[static_cast<size_t>(step.kernel)];
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    const artifact::Kernel& kernel = program.kernels[k];
+    const plan::TaskPlan* task = program.plan.find(kernel.task);
+    console.info(fmt::format("kernel   {}  {}  {}  {:.2f} MFLOP", kernel.name,
+                             task != nullptr ? task->origin : "", counted(calls[k], "call"),
+                             kernel.flops * 1e-6));
+    for (const artifact::Step& step : program.steps) {
+      if (static_cast<size_t>(step.kernel) != k) continue;
+      console.debug(fmt::format("  nodes  {}", fmt::join(step.nodes, ", ")));
+    }
+  }
 }
 
 // The same sentence of several sizes is told once.
@@ -467,6 +526,7 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
   if (!opened.sizes.dims.empty()) {
     Compiled result = compile_opened(opened, options, name, console);
     result.program.provenance = provenance(options, result.info);
+    tell_kernels(result.program, console);
     return result;
   }
   Planned planned = plan_opened(opened, options, name, console);
@@ -477,11 +537,13 @@ Compiled compile_model(const ModelOptions& options, const std::string& name,
                   0};
   result.compile_s = planned.decide_s + seconds_since(start);
   result.program.provenance = provenance(options, result.info);
+  tell_kernels(result.program, console);
   return result;
 }
 
 compile::TaskList load_tasks(const ModelOptions& options, const Console& console) {
-  if (is_artifact(options.path)) return compile::list_tasks(artifact::Model::load(options.path));
+  // What is for another machine can be told too, by its manifest alone.
+  if (is_artifact(options.path)) return compile::list_tasks(artifact::read_artifact(options.path));
   const Planned planned = plan_model(options, "", console);
   return compile::list_tasks(planned.network, planned.options.target);
 }
@@ -490,6 +552,10 @@ LoadedModel::LoadedModel(const ModelOptions& options, const Console& console) {
   check_readable(options.path);
   if (is_artifact(options.path)) {
     model_ = std::make_unique<artifact::Model>(artifact::Model::load(options.path));
+    console.info(fmt::format("artifact {}: {} for {}, weights {}, workspace {}",
+                             model_->directory().string(), model_->name(), model_->target(),
+                             bytes_text(static_cast<double>(model_->weights_bytes())),
+                             bytes_text(static_cast<double>(model_->workspace_bytes()))));
     return;
   }
   const target::Target target = target::parse_target(options.target);

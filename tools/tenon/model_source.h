@@ -25,7 +25,7 @@ struct ModelOptions {
   std::vector<std::string> dims;    // "batch=1", "batch=1..8"
   std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1..8,3,224,224]"
   onnx::Sizes batch = {1};          // of a batch that nothing is said about
-  std::vector<std::string> binds;   // "name=@file.npy"
+  std::vector<std::string> binds;   // "name=16000", "name=@file.npy"
   std::string target = "host";
   std::string lock;                // lock file, or the folder of an artifact
   plan::NetworkPlan records;       // used where the lock has no program
@@ -36,8 +36,11 @@ struct ModelOptions {
   int compile_threads = 0;
 };
 
+// What a command works on.
+enum class Takes { kModel, kModelOrArtifact };
 // The model itself (positional or -m; it is returned), --dims, --shape, --bind.
-CLI::Option* add_import_options(CLI::App& command, ModelOptions& options);
+CLI::Option* add_import_options(CLI::App& command, ModelOptions& options,
+                                Takes takes = Takes::kModelOrArtifact);
 // --dims, --shape, --bind.
 void add_shape_options(CLI::App& command, ModelOptions& options);
 // --target, --lock, --no-fuse, --compile-threads.
@@ -50,7 +53,8 @@ std::map<std::string, onnx::Sizes> parse_dims(const std::vector<std::string>& te
 // "a:1x3,b[2..8,4]" and repeated; a name may hold colons.
 std::map<std::string, std::vector<onnx::Sizes>> parse_shapes(const std::vector<std::string>& texts);
 
-// A model and the sizes that it is asked for. What is wrong with the file ends in exit code 3.
+// A model and the sizes that it is asked for. What is wrong with the file ends in exit code 3, what is wrong with the
+// options in 2.
 struct Opened {
   onnx::Source source;
   onnx::OpenSizes sizes;
@@ -69,10 +73,14 @@ std::vector<artifact::TensorInfo> inputs_at(const artifact::Model& model,
 onnx::Imported import_model(const ModelOptions& options, const Console& console);
 // The same without the lines: nodes that cannot be imported are an onnx::ImportError.
 onnx::Imported import_quietly(const ModelOptions& options);
+// "  opset 17"; nothing where the file imports none of the standard's.
+std::string opset_text(const onnx::ModelInfo& info);
 void print_problems(const std::vector<onnx::Problem>& problems, const Console& console);
 
-// `name`, or one made from the file's. Throws UserError if it is no C identifier.
+// `name`, or one made from the file's. Throws UserError if it is no C identifier, too long, or a name of the system's.
 std::string model_name(const ModelOptions& options, const std::string& name);
+// Says why the name is not the file's, where it is not: m.onnx does not become libm.so.
+void tell_name(const ModelOptions& options, const std::string& name, const Console& console);
 // What artifact::Program::provenance says of the model.
 std::vector<std::pair<std::string, std::string>> provenance(const ModelOptions& options,
                                                             const onnx::ModelInfo& info);

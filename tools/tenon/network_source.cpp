@@ -20,11 +20,7 @@ constexpr int64_t kRuns = 30;  // to take medians of
 }  // namespace
 
 report::Network read_network(const std::string& path) {
-  const artifact::ManifestFile manifest = artifact::read_manifest(artifact::find_manifest(path));
-  // What is for another machine can be explained too, by its manifest alone.
-  if (artifact::is_for_this_machine(manifest.library())) {
-    const artifact::Library checked(manifest);
-  }
+  const artifact::ManifestFile manifest = artifact::read_artifact(path);
   std::filesystem::path lock = manifest.path;
   lock.replace_extension(".lock");
   return report::parse_network(manifest.text, files::read_file(lock.string()));

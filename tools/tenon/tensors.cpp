@@ -13,7 +13,7 @@
 
 #include "artifact/random_array.h"
 #include "files/folder.h"
-#include "onnx/import.h"
+#include "onnx/bound_value.h"
 #include "support/nearest.h"
 #include "tools/tenon/text.h"
 
@@ -22,6 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using artifact::TensorInfo;
+
+// A name from a model as a file name.
+std::string file_name(std::string name) {
+  std::replace(name.begin(), name.end(), '/', '_');
+  return name;
+}
 
 std::string type_text(ir::DType dtype, const std::vector<int64_t>& shape) {
   return fmt::format("{} {}", ir::to_string(dtype), shape_text(shape));
@@ -67,6 +73,10 @@ class InputLoader {
     } else if (at != std::string::npos) {
       const size_t i = index_of(spec.substr(0, at), spec);
       take(i, read_tensor(spec.substr(at + 2), tensors_[i]));
+    } else if (const size_t equals = spec.find('=');
+               equals != std::string::npos && !fs::exists(spec)) {
+      const size_t i = index_of(spec.substr(0, equals), spec);
+      take(i, onnx::parse_bound(stated(tensors_[i]), spec.substr(equals + 1), "--inputs " + spec));
     } else {
       add_file(spec.starts_with("@") ? spec.substr(1) : spec);
     }
@@ -84,6 +94,15 @@ class InputLoader {
   }
 
  private:
+  static onnx::StatedInput stated(const TensorInfo& t) {
+    onnx::StatedInput in{t.name, t.dtype, true, t.shape, {}};
+    for (size_t a = 0; a < t.dims.size(); ++a) {
+      if (t.dims[a] >= 0) in.shape[a] = -1;
+    }
+    in.dim_names.resize(t.shape.size());
+    return in;
+  }
+
   static uint64_t parse_seed(const std::string& text, const std::string& spec) {
     uint64_t seed = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
@@ -105,20 +124,39 @@ class InputLoader {
                     did_you_mean(name, names, fmt::format("inputs: {}", fmt::join(names, ", "))));
   }
 
+  void add_folder(const std::string& folder) {
+    bool any = false;
+    for (size_t i = 0; i < tensors_.size(); ++i) {
+      for (const std::string& name :
+           {fmt::format("input_{}.pb", i), file_name(tensors_[i].name) + ".npy"}) {
+        const std::string file = (fs::path(folder) / name).string();
+        if (!fs::exists(file)) continue;
+        take(i, read_tensor(file, tensors_[i]));
+        any = true;
+        break;
+      }
+    }
+    if (!any) {
+      throw UserError(folder, 0, 0, "the folder holds no input of the model",
+                      "input_0.pb, input_1.pb, ..., or NAME.npy");
+    }
+  }
+
+  void add_npz(const std::string& file) {
+    files::NamedArrays arrays = files::read_npz(file);
+    if (arrays.empty()) throw UserError(file, 0, 0, "there is no array in it");
+    for (files::NamedArray& named : arrays) {
+      const size_t i = index_of(named.name, file);
+      check_fits(file, tensors_[i], named.array);
+      take(i, std::move(named.array));
+    }
+  }
+
   void add_file(const std::string& file) {
     if (fs::is_directory(file)) {
-      for (size_t i = 0; i < tensors_.size(); ++i) {
-        const std::string one = fmt::format("{}/input_{}.pb", file, i);
-        if (fs::exists(one)) {
-          take(i, read_tensor(one, tensors_[i]));
-        }
-      }
+      add_folder(file);
     } else if (file.ends_with(".npz")) {
-      for (files::NamedArray& named : files::read_npz(file)) {
-        const size_t i = index_of(named.name, file);
-        check_fits(file, tensors_[i], named.array);
-        take(i, std::move(named.array));
-      }
+      add_npz(file);
     } else if (tensors_.size() == 1) {
       take(0, read_tensor(file, tensors_[0]));
     } else {
@@ -146,18 +184,13 @@ class InputLoader {
   uint64_t seed_ = 1;
 };
 
-// A name from a model as a file name.
-std::string file_name(std::string name) {
-  std::replace(name.begin(), name.end(), '/', '_');
-  return name;
-}
-
 }  // namespace
 
 void add_input_options(CLI::App& command, std::vector<std::string>& specs) {
   command
       .add_option("--inputs", specs,
-                  "NAME=@FILE.npy, FILE.npz, a folder with input_N.pb, or seed:N; what is not "
+                  "NAME=VALUE, NAME=@FILE.npy, FILE.npz, a folder with input_N.pb or NAME.npy, or "
+                  "seed:N; what is not "
                   "given is random")
       ->allow_extra_args(false)
       ->type_name("SPEC");

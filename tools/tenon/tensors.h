@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs and outputs of a model on the command line.
 //
+//   --inputs sr=16000     values by hand, as --bind takes them
 //   --inputs x=@a.npy     one tensor from .npy, .pb (TensorProto) or raw bytes
 //   --inputs all.npz      tensors by name
-//   --inputs folder/      input_0.pb, input_1.pb, ... as ONNX's test data has them
+//   --inputs folder/      input_0.pb, input_1.pb, ... as ONNX's test data has them, or NAME.npy
 //   --inputs seed:7       random: floats in [-1, 1), integers 0 or 1; also for whatever is not given
 #pragma once
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/text.h"
@@ -12,6 +13,11 @@ namespace tenon::tools {
 
 // "1x3x224x224"; a scalar is "scalar".
 std::string shape_text(const std::vector<int64_t>& shape);
+// "1 task", "1,200 tasks": for words whose plural ends in s.
+template <class Number>
+std::string counted(Number n, std::string_view word) {
+  return grouped(static_cast<int64_t>(n)) + " " + std::string(word) + (n == 1 ? "" : "s");
+}
 // "5m", "300s", "1h30m", "10ms", "250us", "90" (seconds) => seconds. Throws UserError that begins
 // with `what`.
 double parse_duration(const std::string& text, const std::string& what);

@@ -157,6 +157,12 @@ std::vector<ValueId> convert_quick_gelu(Convert& c) {
       c, [&](const Expr& x) { return x * ir::call(Intrinsic::kSigmoid, {x * number(x, alpha)}); });
 }
 
+std::vector<ValueId> convert_swish(Convert& c) {
+  const double alpha = c.float_or("alpha", 1.0);
+  return activation(
+      c, [&](const Expr& x) { return x * ir::call(Intrinsic::kSigmoid, {x * number(x, alpha)}); });
+}
+
 std::vector<ValueId> convert_shrink(Convert& c) {
   const double bias = c.float_or("bias", 0.0);
   const double lambda = c.float_or("lambd", 0.5);
@@ -245,6 +251,7 @@ constexpr Row kActivationRows[] = {
     {"", "Sigmoid", 1, function<Intrinsic::kSigmoid>},
     {"", "Softplus", 1, convert_softplus},
     {"", "Softsign", 1, convert_softsign},
+    {"", "Swish", 24, convert_swish},
     {"", "Tanh", 1, function<Intrinsic::kTanh>},
     {"", "ThresholdedRelu", 1, convert_thresholded_relu},
     {"com.microsoft", "BiasGelu", 1, biased<gelu>},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
+#include "onnx/ops/inside.h"
 #include "te/limits.h"
 
 namespace tenon::onnx {
@@ -37,6 +38,7 @@ std::vector<ValueId> convert_gather(Convert& c) {
   if (const auto none = empty_result(c, shape)) {
     return {*none};
   }
+  require_inside(c.b().data(c.input(1)), c.shape(0)[static_cast<size_t>(axis)], "index");
   return {c.b().compute("gather", {c.input(0), c.input(1)}, [&](te::Builder& t, Tensors in) {
     return te::gather(t, "gather", in[0], in[1], axis);
   })};
@@ -68,6 +70,7 @@ std::vector<ValueId> convert_gather_elements(Convert& c) {
   if (const auto none = empty_result(c, c.shape(1))) {
     return {*none};
   }
+  require_inside(c.b().data(c.input(1)), c.shape(0)[axis], "index");
   return {gather_elements(c, c.input(0), c.input(1), axis)};
 }
 
@@ -89,6 +92,8 @@ std::vector<ValueId> convert_gather_nd(Convert& c) {
   if (const auto none = empty_result(c, shape)) {
     return {*none};
   }
+  require_inside(c.b().data(c.input(1)), {data.begin() + batch, data.begin() + batch + width},
+                 "index");
   return {c.b().compute("gather_nd", {c.input(0), c.input(1)}, [&](te::Builder& t, Tensors in) {
     return t.compute("gather_nd", shape, [&](Axes axes) {
       const size_t tuple = index.size() - 1;

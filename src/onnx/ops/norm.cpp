@@ -187,6 +187,35 @@ std::vector<ValueId> convert_layer_norm(Convert& c) {
   return out;
 }
 
+// The type of the result is the scale's.
+std::vector<ValueId> convert_rms_norm(Convert& c) {
+  require_float(c.dtype(0));
+  require_float(c.dtype(1));
+  const Shape shape = c.shape(0);
+  const auto axis = static_cast<size_t>(Convert::axis(c.int_or("axis", -1), c.rank(0)));
+  if (count_elements(shape) == 0) refuse("an input without elements");
+  if (broadcast_shapes({c.shape(1), shape}) != shape) refuse("the scale does not fit the input");
+  const double epsilon = c.float_or("epsilon", 1e-5);
+  const auto count = static_cast<double>(product(shape, axis, shape.size()));
+  std::vector<int64_t> axes(shape.size() - axis);
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(axis));
+  const ir::DType t = wide(c.dtype(0)), result = c.dtype(1);
+  return {c.b().compute("rms_norm", {c.input(0), c.input(1)}, [&](te::Builder& b, Tensors in) {
+    const te::Tensor squares = te::elementwise(b, "rms_norm.squares", {in[0]}, [&](Args x) {
+      return ir::cast(t, x[0]) * ir::cast(t, x[0]);
+    });
+    const te::Tensor sum =
+        te::reduce_dims(b, "rms_norm.sum", squares, ir::BinaryOp::kAdd, axes, true);
+    const te::Tensor inverse = te::elementwise(b, "rms_norm.inverse", {sum}, [&](Args x) {
+      return rsqrt(x[0] / number(x[0], count) + number(x[0], epsilon));
+    });
+    return te::elementwise(b, "rms_norm", {in[0], inverse, in[1]}, [&](Args x) {
+      const Expr normal = ir::cast(t, x[0]) * x[1];
+      return ir::cast(result, normal * ir::cast(t, x[2]));
+    });
+  })};
+}
+
 std::vector<ValueId> convert_mean_variance_norm(Convert& c) {
   require_float(c.dtype(0));
   const auto axes = normalized_axes(c.ints_or("axes", {0, 2, 3}), c.rank(0));
@@ -225,6 +254,7 @@ constexpr Row kNormRows[] = {
     {"", "LayerNormalization", 17, convert_layer_norm},
     {"", "LpNormalization", 1, convert_lp_norm},
     {"", "MeanVarianceNormalization", 9, convert_mean_variance_norm},
+    {"", "RMSNormalization", 23, convert_rms_norm},
 };
 
 }  // namespace

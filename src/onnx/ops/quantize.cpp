@@ -80,16 +80,19 @@ Quantizer read_quantizer(Convert& c, size_t scale, size_t zero, int64_t axis, in
   return {shaped(c, scale, axis, rank), read_zero(c, zero, axis, rank)};
 }
 
-ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t) {
+ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t,
+                  std::optional<ir::DType> precision) {
   require_storage(t);
-  const ir::DType type = wide(c.b().dtype(q.scale));
+  const ir::DType type = wide(precision.value_or(c.b().dtype(q.scale)));
+  require_float(type);
   return c.b().elementwise("quantize", with_zero({x, q.scale}, q.zero), [&](Args v) {
     return saturated(ir::cast(type, v[0]) / ir::cast(type, v[1]), zero_or_none(v, 2), t);
   });
 }
 
-ValueId dequantized(Convert& c, ValueId x, const Quantizer& q) {
-  const ir::DType t = c.b().dtype(q.scale);
+ValueId dequantized(Convert& c, ValueId x, const Quantizer& q, std::optional<ir::DType> to) {
+  const ir::DType t = to.value_or(c.b().dtype(q.scale));
+  require_float(t);
   if (!c.b().dtype(x).is_int() || c.b().dtype(x).bits > 32) {
     refuse("numbers are stored as {}", ir::to_string(c.b().dtype(x)));
   }

@@ -18,10 +18,12 @@ Quantizer read_quantizer(Convert& c, size_t scale, size_t zero, int64_t axis, in
 // The zero point alone, shaped the same way; -1 if it is absent.
 ValueId read_zero(Convert& c, size_t i, int64_t axis, int64_t rank);
 
-// saturate(round(x / scale) + zero) in type t, halves to even.
-ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t);
-// (x - zero) * scale in the type of the scale.
-ValueId dequantized(Convert& c, ValueId x, const Quantizer& q);
+// saturate(round(x / scale) + zero) in type t, halves to even. The division is one of type `precision`, if it is given,
+// otherwise of the scale's.
+ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t,
+                  std::optional<ir::DType> precision = {});
+// (x - zero) * scale in the type that is given, or in that of the scale.
+ValueId dequantized(Convert& c, ValueId x, const Quantizer& q, std::optional<ir::DType> to = {});
 
 // x - zero in i16, or x itself where the zero point is known to be 0: an operand of integer sums.
 ValueId without_zero(Convert& c, ValueId x, ValueId zero);

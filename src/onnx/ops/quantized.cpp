@@ -39,18 +39,20 @@ Quantizer quantizer_of(Convert& c) {
   return q;
 }
 
+// The type that an attribute numbers; none where it is absent or 0.
+std::optional<ir::DType> type_attribute(Convert& c, const std::string& name) {
+  const int64_t type = c.int_or(name, 0);
+  return type == 0 ? std::optional<ir::DType>() : type_of_number(type);
+}
+
 std::vector<ValueId> convert_quantize(Convert& c) {
-  ir::DType t = ir::kU8;
-  if (c.has_input(2)) {
-    t = c.dtype(2);
-  } else if (c.int_or("output_dtype", 0) != 0) {
-    t = type_of_number(c.int_or("output_dtype", 0));
-  }
-  return {quantized(c, c.input(0), quantizer_of(c), t)};
+  const std::optional<ir::DType> wanted = type_attribute(c, "output_dtype");
+  const ir::DType t = c.has_input(2) ? c.dtype(2) : wanted.value_or(ir::kU8);
+  return {quantized(c, c.input(0), quantizer_of(c), t, type_attribute(c, "precision"))};
 }
 
 std::vector<ValueId> convert_dequantize(Convert& c) {
-  return {dequantized(c, c.input(0), quantizer_of(c))};
+  return {dequantized(c, c.input(0), quantizer_of(c), type_attribute(c, "output_dtype"))};
 }
 
 std::vector<ValueId> convert_dynamic_quantize(Convert& c) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "onnx/ops/emit.h"
+#include "onnx/ops/inside.h"
 
 namespace tenon::onnx {
 namespace {
@@ -114,6 +115,7 @@ std::vector<ValueId> convert_scatter_elements(Convert& c) {
       refuse("indices have extent {} in dimension {}, the data {}", given[d], d, shape[d]);
     }
   }
+  require_inside(c.b().data(c.input(1)), shape[axis], "index");
   return {c.b().compute(
       "scatter", {c.input(0), c.input(1), c.input(2)}, [&](te::Builder& t, Tensors in) {
         const auto at = [&](Axes p, const Expr& k) {
@@ -231,10 +233,51 @@ std::vector<ValueId> convert_scatter_nd(Convert& c) {
   })};
 }
 
+// A cache with an update written into it, for each element of the batch from a place of its own on.
+std::vector<ValueId> convert_tensor_scatter(Convert& c) {
+  require_same_type(c, {c.input(0), c.input(1)});
+  const Shape shape = c.shape(0);
+  const std::string mode = c.string_or("mode", "linear");
+  const bool circular = mode == "circular";
+  if (!circular && mode != "linear") refuse("mode '{}' is not known", mode);
+  const auto axis = static_cast<size_t>(Convert::axis(c.int_or("axis", -2), c.rank(0)));
+  Shape fits = shape;
+  if (c.shape(1).size() == shape.size()) fits[axis] = c.shape(1)[axis];
+  if (axis == 0 || c.shape(1) != fits || fits[axis] > shape[axis]) {
+    refuse("the update does not fit the cache");
+  }
+  const bool placed = c.has_input(2);
+  if (placed && (c.dtype(2) != ir::kI64 || c.shape(2) != Shape{shape[0]})) {
+    refuse("the places to write to are no {} numbers of type i64", shape[0]);
+  }
+  if (is_empty(c, c.input(0)) || is_empty(c, c.input(1))) return {c.input(0)};
+  const int64_t length = fits[axis];
+  const graph::Data places = placed && !circular ? c.b().data(c.input(2)) : nullptr;
+  for (int64_t i = 0; places && i < places->elements(); ++i) {
+    const int64_t place = places->get(i).i;
+    if (place < 0 || place + length > shape[axis]) {
+      refuse("{} places from {} on are outside of a cache of {}", length, place, shape[axis]);
+    }
+  }
+  std::vector<ValueId> operands{c.input(0), c.input(1)};
+  if (placed) operands.push_back(c.input(2));
+  return {c.b().compute("tensor_scatter", operands, [&](te::Builder& t, Tensors in) {
+    return t.compute("tensor_scatter", shape, [&](Axes p) {
+      Expr from = placed ? p[axis] - ir::load(in[2], {p[0]}) : Expr(p[axis]);
+      if (circular) from = ir::floor_mod(from, shape[axis]);
+      const Expr written = ir::logical_and(ir::le(0, from), ir::lt(from, length));
+      std::vector<Expr> at(p.begin(), p.end());
+      at[axis] = ir::min(ir::max(from, 0), length - 1);
+      return ir::select(written, ir::load(in[1], at), ir::load(in[0], {p.begin(), p.end()}));
+    });
+  })};
+}
+
 constexpr Row kScatterRows[] = {
     {"", "Scatter", 9, convert_scatter_elements},
     {"", "ScatterElements", 11, convert_scatter_elements},
     {"", "ScatterND", 11, convert_scatter_nd},
+    {"", "TensorScatter", 24, convert_tensor_scatter},
 };
 
 }  // namespace

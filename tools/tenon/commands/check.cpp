@@ -66,6 +66,8 @@ Checked check_model(ModelOptions options) {
     count_tasks(std::move(imported.graph), c);
   } catch (const onnx::ImportError&) {
     c.report = opened.source.check(opened.sizes.at(largest));
+  } catch (const onnx::RequestError&) {
+    throw;
   } catch (const UserError& error) {
     throw CommandError(kExitImport, error.what());
   }
@@ -79,6 +81,9 @@ Json to_json(const std::vector<Tensor>& list) {
   }
   return json;
 }
+
+// Inputs have none.
+Json opset_json(int64_t opset) { return opset == 0 ? Json(nullptr) : Json(opset); }
 
 Json sizes_json(const std::vector<onnx::OpenSizes::Dim>& dims) {
   Json json = Json::array();
@@ -94,7 +99,7 @@ Json to_json(const std::string& file, const Checked& c) {
     problems.push_back({{"node", p.node},
                         {"op", p.op},
                         {"domain", p.domain},
-                        {"opset", p.opset},
+                        {"opset", opset_json(p.opset)},
                         {"reason", p.reason},
                         {"hint", p.hint}});
   }
@@ -102,7 +107,7 @@ Json to_json(const std::string& file, const Checked& c) {
   return {{"schema", "tenon.check/1"},
           {"file", file},
           {"ok", c.report.problems.empty()},
-          {"opset", info.opset},
+          {"opset", opset_json(info.opset)},
           {"ir_version", info.ir_version},
           {"producer", info.producer},
           {"nodes", info.nodes},
@@ -127,8 +132,8 @@ std::string to_text(const char* word, const std::vector<Tensor>& list) {
 
 std::string to_text(const std::string& file, const Checked& c) {
   const onnx::ModelInfo& info = c.report.info;
-  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters{}\n", escaped(file),
-                                 info.opset, info.nodes, grouped(info.parameters),
+  std::string text = fmt::format("{}{}  {}  {}{}\n", escaped(file), opset_text(info),
+                                 counted(info.nodes, "node"), counted(info.parameters, "parameter"),
                                  info.producer.empty() ? "" : "  from " + escaped(info.producer));
   if (!c.report.problems.empty()) {
     return text;
@@ -143,30 +148,31 @@ std::string to_text(const std::string& file, const Checked& c) {
                         artifact::values_text(d.sizes));
   }
   text += fmt::format("ops      {}\n", escaped(fmt::format("{}", fmt::join(ops, ", "))));
-  return text + fmt::format("ok       {} nodes -> {} steps of {} distinct tasks\n", info.nodes,
-                            c.calls, c.tasks);
+  return text + fmt::format("ok       {} -> {} of {}\n", counted(info.nodes, "node"),
+                            counted(c.calls, "step"), counted(c.tasks, "distinct task"));
 }
 
 int check_command(const ModelOptions& options, const Console& console) {
   const Checked checked = check_model(options);
   console.answer(console.json() ? tools::to_text(to_json(options.path, checked))
                                 : to_text(options.path, checked));
-  const size_t problems = checked.report.problems.size();
-  if (problems == 0) {
+  const std::vector<onnx::Problem>& problems = checked.report.problems;
+  if (problems.empty()) {
     return kExitOk;
   }
   if (!console.json()) {
-    print_problems(checked.report.problems, console);
+    print_problems(problems, console);
   }
-  throw CommandError(kExitImport, fmt::format("{}: {} node{} cannot be imported", options.path,
-                                              problems, problems == 1 ? "" : "s"));
+  throw CommandError(kExitImport,
+                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
+                                 onnx::count_text(problems)));
 }
 
 }  // namespace
 
 Run add_check(CLI::App& command, Console& console) {
   const auto options = std::make_shared<ModelOptions>();
-  add_import_options(command, *options);
+  add_import_options(command, *options, Takes::kModel);
   return [options, &console] { return check_command(*options, console); };
 }
 

@@ -12,6 +12,7 @@
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/reference_command.h"
+#include "tools/tenon/commands/same_tensors.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
@@ -94,7 +95,11 @@ std::vector<ir::Array> reference_outputs(const CompareOptions& options, const gr
   }
   name = options.model.path;
   artifact::Session session(artifact::Model::load(options.model.path), options.threads);
-  return session.run(inputs);
+  std::vector<ir::Array> results = session.run(inputs);
+  Side reference{options.model.path, {}};
+  for (size_t i = 0; i < results.size(); ++i) reference.tensors.push_back(session.output(i));
+  require_same_tensors("output", reference, {options.package, outputs});
+  return results;
 }
 
 Compared compare_arrays(const CompareOptions& options,
@@ -241,8 +246,8 @@ std::string to_text(const Compared& c, const std::optional<Bisected>& b) {
   if (!b) {
     return text;
   }
-  text += fmt::format("bisect   {} nodes, {} steps, peak {}\n", b->nodes, b->steps,
-                      bytes_text(static_cast<double>(peak_bytes())));
+  text += fmt::format("bisect   {}, {}, peak {}\n", counted(b->nodes, "node"),
+                      counted(b->steps, "step"), bytes_text(static_cast<double>(peak_bytes())));
   return text +
          (b->node.empty()
               ? "first    no node differs when the model is cut there\n"
@@ -272,10 +277,11 @@ ModelOptions sized_like(const CompareOptions& options, const artifact::Model& mo
 std::vector<artifact::TensorInfo> tested_inputs(const artifact::Model& model,
                                                 const ModelOptions& options,
                                                 const graph::Graph* g) {
-  if (g == nullptr || model.dims().empty()) return inputs_at(model, options);
+  if (g == nullptr) return inputs_at(model, options);
   std::vector<artifact::TensorInfo> inputs = model.inputs();
   for (size_t i = 0; i < inputs.size() && i < g->inputs.size(); ++i) {
-    if (!inputs[i].dims.empty()) inputs[i].shape = g->value(g->inputs[i]).shape;
+    const graph::Shape& asked = g->value(g->inputs[i]).shape;
+    if (inputs[i].dims.size() == asked.size()) inputs[i].shape = asked;
   }
   return inputs;
 }
@@ -292,14 +298,21 @@ int compare_command(const CompareOptions& options, const Console& console) {
     imported = import_model(sized_like(options, loaded.model()), console);
   }
   const graph::Graph* g = imported ? &imported->graph : nullptr;
-  const std::vector<ir::Array> inputs =
-      load_inputs(options.inputs, tested_inputs(loaded.model(), tested, g));
+  const std::vector<artifact::TensorInfo> taken = tested_inputs(loaded.model(), tested, g);
+  if (g != nullptr) {
+    require_same_tensors("input", side_of(options.model.path, *g, g->inputs), {tested.path, taken});
+  }
+  const std::vector<ir::Array> inputs = load_inputs(options.inputs, taken);
   artifact::Session session(loaded.model(), options.threads);
   std::string name;
   const std::vector<ir::Array> got = session.run(inputs);
   std::vector<artifact::TensorInfo> outputs;
   for (size_t i = 0; i < got.size(); ++i) {
     outputs.push_back(session.output(i));
+  }
+  if (g != nullptr) {
+    require_same_tensors("output", side_of(options.model.path, *g, g->outputs),
+                         {tested.path, outputs});
   }
   const std::vector<ir::Array> want =
       reference_outputs(options, g, loaded.model(), outputs, inputs, name);

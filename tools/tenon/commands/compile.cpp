@@ -116,11 +116,13 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
   for (const auto& [origin, count] : origins(c.program)) {
     from.push_back(fmt::format("{} {}", count, origin));
   }
-  std::string text = fmt::format("{}  opset {}  {} nodes  {} parameters  {:.3g} GFLOP\n",
-                                 c.program.name, c.info.opset, c.info.nodes,
-                                 grouped(c.info.parameters), total_flops(c.program) * 1e-9);
-  text += fmt::format("kernels  {} for {} steps: {}\n", c.program.kernels.size(),
-                      c.program.steps.size(), fmt::join(from, ", "));
+  std::string text =
+      fmt::format("{}{}  {}  {}  {:.3g} GFLOP\n", c.program.name, opset_text(c.info),
+                  counted(c.info.nodes, "node"), counted(c.info.parameters, "parameter"),
+                  total_flops(c.program) * 1e-9);
+  text += fmt::format("kernels  {} for {}{}\n", c.program.kernels.size(),
+                      counted(c.program.steps.size(), "step"),
+                      from.empty() ? "" : fmt::format(": {}", fmt::join(from, ", ")));
   text += sizes_text(c.program);
   text += fmt::format("memory   weights {}, arena {}\n",
                       bytes_text(static_cast<double>(c.program.weights_bytes)),
@@ -141,6 +143,7 @@ int compile_command(CompileOptions& options, const Console& console) {
     options.model.records = std::move(best.plan);
     options.model.layout_times = std::move(best.layout_times);
   }
+  tell_name(options.model, options.name, console);
   const Compiled compiled = compile_model(options.model, options.name, console);
   const std::string folder =
       options.output.empty() ? compiled.program.name + ".tenon" : options.output;
@@ -155,7 +158,7 @@ int compile_command(CompileOptions& options, const Console& console) {
 
 Run add_compile(CLI::App& command, Console& console) {
   const auto options = std::make_shared<CompileOptions>();
-  add_import_options(command, options->model);
+  add_import_options(command, options->model, Takes::kModel);
   command.add_option("-o,--output", options->output, "Folder to write (default: NAME.tenon)")
       ->type_name("DIR");
   command

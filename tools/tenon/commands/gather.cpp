@@ -111,7 +111,7 @@ std::string command_text(const GatherArgs& a, const std::vector<tune::Model>& mo
 
 int list_tasks(const Tasks& tasks, const Console& console) {
   Json rows = Json::array();
-  std::string text = fmt::format("{} tasks\n", tasks.size());
+  std::string text = counted(tasks.size(), "task") + "\n";
   for (const tune::TaskToGather& g : tasks) {
     const task::Task& t = g.task.task;
     rows.push_back({{"key", t.key}, {"label", t.label}, {"flops", t.flops}});
@@ -153,8 +153,8 @@ std::string to_text(const tune::Gathered& g, const std::string& reason, double s
       "gathered {} programs in {} ({:.1f} per second), {} failed; {}\n", grouped(g.measured),
       time_text(seconds), static_cast<double>(g.measured) / std::max(seconds, 1e-3),
       grouped(g.failed), reason == "complete" ? "all tasks are complete" : reason);
-  text += fmt::format("known    {} programs of {} tasks, {} complete\n", grouped(g.known), g.tasks,
-                      g.complete);
+  text += fmt::format("known    {} of {}, {} complete\n", counted(g.known, "program"),
+                      counted(g.tasks, "task"), g.complete);
   text += fmt::format("bests    {} verified, {} wrong\n", g.verified, g.wrong);
   if (g.refused > 0) text += fmt::format("refused  {} programs do not fit here\n", g.refused);
   for (const auto& [outcome, n] : g.outcomes) {

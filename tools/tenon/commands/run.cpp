@@ -76,6 +76,10 @@ std::string to_text(const Ran& ran) {
 }
 
 int run_command(const RunOptions& options, const Console& console) {
+  if (console.json() && options.outputs == "-") {
+    throw UserError("only one of --json and --outputs - can go to standard output",
+                    "--outputs FILE.npz leaves room for --json");
+  }
   const LoadedModel loaded(options.model, console);
   artifact::Session session(loaded.model(), options.threads);
   const std::vector<ir::Array> inputs =

@@ -50,10 +50,10 @@ int add_files(const DbVerbOptions& options, const char* verb, const Console& con
   console.answer(
       console.json()
           ? to_text(answer)
-          : fmt::format("{}: {} tasks, {} measurements, {} runs, {} events added; {} rows "
-                        "were there before\n",
-                        db_file(options.db), added.tasks, grouped(added.measurements), added.runs,
-                        added.events, grouped(added.known)));
+          : fmt::format("{}: {}, {}, {}, {} added; {} there before\n", db_file(options.db),
+                        counted(added.tasks, "task"), counted(added.measurements, "measurement"),
+                        counted(added.runs, "run"), counted(added.events, "event"),
+                        counted(added.known, "row") + (added.known == 1 ? " was" : " were")));
   return kExitOk;
 }
 
@@ -71,10 +71,12 @@ int db_export(const DbVerbOptions& options, const Console& console) {
                        {"file", options.output},    {"bytes", text.size()},
                        {"tasks", r.tasks.size()},   {"runs", r.runs.size()},
                        {"events", r.events.size()}, {"measurements", r.measurements.size()}};
-  console.answer(console.json() ? to_text(answer)
-                                : fmt::format("{}: {} tasks, {} measurements, {} runs, {} events\n",
-                                              options.output, r.tasks.size(), r.measurements.size(),
-                                              r.runs.size(), r.events.size()));
+  console.answer(
+      console.json()
+          ? to_text(answer)
+          : fmt::format("{}: {}, {}, {}, {}\n", options.output, counted(r.tasks.size(), "task"),
+                        counted(r.measurements.size(), "measurement"),
+                        counted(r.runs.size(), "run"), counted(r.events.size(), "event")));
   return kExitOk;
 }
 

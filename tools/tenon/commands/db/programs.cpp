@@ -8,6 +8,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/db/verbs.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/text.h"
 
 namespace tenon::tools {
 namespace {
@@ -53,8 +54,9 @@ int db_programs(const DbVerbOptions& options, const Console& console) {
                                                {"tasks", tasks.size()},
                                                {"programs", programs},
                                                {"bytes", text.size()}})
-                                : fmt::format("{}: {} programs of {} tasks, {} bytes\n",
-                                              options.output, programs, tasks.size(), text.size()));
+                                : fmt::format("{}: {} of {}, {} bytes\n", options.output,
+                                              counted(programs, "program"),
+                                              counted(tasks.size(), "task"), text.size()));
   return kExitOk;
 }
 

@@ -131,9 +131,9 @@ std::string stats_text(const Stats& st) {
     outcomes += fmt::format("{}{} {}", outcomes.empty() ? "" : ", ", n, outcome);
   }
   std::string text = fmt::format("{}  {}  schema {}\n", st.file, bytes_text(st.bytes), st.schema);
-  text += fmt::format("rows     {} tasks, {} measurements, {} runs, {} events\n", st.tasks,
-                      grouped(st.all.measured), st.runs.size(),
-                      grouped(static_cast<int64_t>(st.events)));
+  text += fmt::format("rows     {}, {}, {}, {}\n", counted(st.tasks, "task"),
+                      counted(st.all.measured, "measurement"), counted(st.runs.size(), "run"),
+                      counted(st.events, "event"));
   text += fmt::format("outcomes {}; {} verified\n", outcomes.empty() ? "none" : outcomes,
                       st.all.verified);
   text +=

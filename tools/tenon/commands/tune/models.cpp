@@ -58,6 +58,7 @@ std::vector<tune::Model> import_models(const TuneOptions& o, const Console& cons
     one.path = path;
     tune::Model m;
     m.name = model_name(one, o.name);
+    tell_name(one, o.name, console);
     if (!names.insert(m.name).second) {
       throw UserError(fmt::format("two models are called {}", m.name), "rename one of the files");
     }

@@ -66,7 +66,7 @@ std::string summary_text(const tune::Summary& s, const TuneProgress& p) {
     return text;
   }
   for (const ModelProgress& m : p.models()) {
-    text += fmt::format("{}  {} tuned tasks so far  {}\n", escaped(m.name), m.tuned,
+    text += fmt::format("{}  {} so far  {}\n", escaped(m.name), counted(m.tuned, "tuned task"),
                         escaped(m.directory));
   }
   return text;
