@@ -158,7 +158,7 @@ class Fuzzer {
     }
     auto& slot = compilers_[target];
     if (slot == nullptr) {
-      slot = backend::make_compiler(target::parse_target(target));
+      slot = backend::make_compiler(shares_everything(target::parse_target(target)));
     }
     return slot.get();
   }
@@ -256,7 +256,7 @@ int shrink_file(const std::string& path) {
       alarm(kSecondsPerTrace);
       std::unique_ptr<backend::Compiler> compiler;
       if (target::runs_here(t)) {
-        compiler = backend::make_compiler(t);
+        compiler = backend::make_compiler(shares_everything(t));
       }
       _exit(check_case(c, compiler.get()).problem.empty() ? 0 : 1);
     }
