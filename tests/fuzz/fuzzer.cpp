@@ -33,6 +33,14 @@ struct Options {
 
 constexpr unsigned kSecondsPerTrace = 60;
 
+// Each iteration of a parallel loop is a piece, however small: so that the loops of small cases are shared out at all.
+target::Target shares_everything(target::Target t) {
+  if (t.is_cpu()) {
+    t.cpu().parallel_vectors = 0;
+  }
+  return t;
+}
+
 // What a crash leaves behind: the case it came from.
 struct CrashNote {
   std::string text;

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "target/target.h"
+#include "tenon/runtime.h"
+#include "timing/machine.h"
 #include "timing/machine_state.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/doctor/gpu_state.h"
@@ -21,6 +23,21 @@ std::vector<Fact> versions() {
           {"LLVM", TENON_LLVM_VERSION},
           {"C library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"target", target::host_target().fingerprint()}};
+}
+
+// How long an empty parallel loop takes: 2, 4, 8 .. threads and all CPUs, the best of many.
+Fact fork_and_join() {
+  const int cpus = static_cast<int>(timing::usable_cpus().size());
+  std::string text;
+  for (int threads = 2; threads <= cpus;
+       threads = 2 * threads > cpus && threads < cpus ? cpus : 2 * threads) {
+    const tenon_runtime* rt = tenon_runtime_create(threads);
+    if (rt == nullptr) break;
+    text += fmt::format("{}{} threads {:.2f} us", text.empty() ? "" : ", ", threads,
+                        timing::fork_join_us(rt));
+    tenon_runtime_destroy(rt);
+  }
+  return {"fork", text.empty() ? "one CPU, no threads to fork" : text};
 }
 
 std::string_view word(Health health) {
@@ -67,8 +84,11 @@ Json to_json(const std::vector<Fact>& facts) {
 Run add_doctor(CLI::App& command, Console& console) {
   const auto no_hints = std::make_shared<bool>(false);
   command.add_flag("--no-hints", *no_hints, "Facts alone");
-  return [&console, no_hints] {
+  const auto threads = std::make_shared<bool>(false);
+  command.add_flag("--threads", *threads, "Also measure how long threads take to fork and join");
+  return [&console, no_hints, threads] {
     std::vector<Fact> facts = timing::examine_this_machine();
+    if (*threads) facts.push_back(fork_and_join());
     for (const std::vector<Fact>& more : {examine_gpu(), versions()})
       facts.insert(facts.end(), more.begin(), more.end());
     console.answer(console.json() ? tools::to_text(to_json(facts)) : to_text(facts, !*no_hints));
