@@ -21,7 +21,8 @@ typedef void (*tenon_body)(void* closure, int64_t begin, int64_t end);
 
 typedef struct tenon_runtime {
   /* Calls body on disjoint ranges that cover [0, n), from up to `threads` threads, and returns
-   * when all are done. Called from one thread at a time per tenon_runtime. */
+   * when all are done. A context calls it from one thread at a time; one that several contexts share
+   * is called from several. */
   void (*parallel)(const struct tenon_runtime* rt, tenon_body body, void* closure, int64_t n);
   void* pool;
   int32_t threads;
@@ -32,12 +33,15 @@ typedef struct tenon_runtime {
 typedef void (*tenon_kernel)(void* const* params, void* workspace, const tenon_runtime* rt);
 
 /* The pool that comes with tenon: threads - 1 workers pinned to CPUs of the caller's affinity mask
- * (one per physical core first), which spin briefly and then sleep. The calling thread takes the
- * first share and is never moved. threads >= 1; NULL when threads cannot be started.
- * [0, n) is cut into one contiguous range per thread, fewer when n < threads; the caller also runs
- * the range of a worker that has not woken up by the time the caller is done.
- * A call made inside a body, or while another thread's call is running, runs all of [0, n) on its
- * own thread. More threads than CPUs work, unpinned and without spinning. A body must not throw:
+ * (one per physical core first, near ones before far ones, none that another thread of this process is
+ * pinned to), which spin briefly and then sleep. The calling thread works too and is never moved.
+ * threads >= 1; NULL when threads cannot be started.
+ * [0, n) is cut into one contiguous share per thread, the same in every loop of that length, and a share
+ * into pieces: a thread that is done takes pieces of those that are late. A body is called with a range of
+ * whole pieces.
+ * Up to four threads may call at once, or from inside of a body, and share the workers; one more runs all
+ * of [0, n) itself. No more threads run than there are CPUs; where there are none for this pool alone it
+ * pins nothing and spins less. A body must not throw:
  * the process would end. In a child of fork(), which has no workers, it runs everything on the calling
  * thread and can be destroyed: the child creates its own. */
 const tenon_runtime* tenon_runtime_create(int32_t threads);

@@ -17,9 +17,14 @@ class Atomic {
   Atomic& operator=(const Atomic&) = delete;
   T relaxed() const { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   T acquire() const { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
+  // In one order with all other operations that are neither relaxed, acquire nor release.
+  T load() const { return __atomic_load_n(&value_, __ATOMIC_SEQ_CST); }
+  void relaxed(T value) { __atomic_store_n(&value_, value, __ATOMIC_RELAXED); }
   void release(T value) { __atomic_store_n(&value_, value, __ATOMIC_RELEASE); }
   T exchange(T value) { return __atomic_exchange_n(&value_, value, __ATOMIC_SEQ_CST); }
   T fetch_add(T value) { return __atomic_fetch_add(&value_, value, __ATOMIC_SEQ_CST); }
+  T fetch_and(T value) { return __atomic_fetch_and(&value_, value, __ATOMIC_SEQ_CST); }
+  T fetch_or(T value) { return __atomic_fetch_or(&value_, value, __ATOMIC_SEQ_CST); }
   // True if the value was `from` and now is `to`.
   bool change(T from, T to) {
     return __atomic_compare_exchange_n(&value_, &from, to, false, __ATOMIC_SEQ_CST,

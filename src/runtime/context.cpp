@@ -163,6 +163,21 @@ void set_largest(tenon_model_ctx& ctx) {
   place_params(ctx, variant_of(ctx, next_part(batch_of(ctx))));
 }
 
+// Null with a sentence if they cannot be started. 0: one per core.
+const tenon_runtime* start_threads(int32_t threads, char* sentence) {
+  if (threads < 0) {
+    snprintf(sentence, kSentenceBytes,
+             "%d threads cannot be started: give 0 (one per core) or more", threads);
+    return nullptr;
+  }
+  const int32_t number = threads > 0 ? threads : default_threads();
+  const tenon_runtime* runtime = tenon_runtime_create(number);
+  if (runtime == nullptr) {
+    snprintf(sentence, kSentenceBytes, "%d threads cannot be started", number);
+  }
+  return runtime;
+}
+
 bool start_runtime(tenon_model_ctx& ctx, const tenon_model_options& options, char* sentence) {
   if (options.runtime != nullptr) {
     ctx.runtime = options.runtime;
@@ -174,16 +189,7 @@ bool start_runtime(tenon_model_ctx& ctx, const tenon_model_options& options, cha
     }
     return true;
   }
-  if (options.threads < 0) {
-    snprintf(sentence, kSentenceBytes,
-             "%d threads cannot be started: give 0 (one per core) or more", options.threads);
-    return false;
-  }
-  const int32_t threads = options.threads > 0 ? options.threads : default_threads();
-  ctx.own_runtime = ctx.runtime = tenon_runtime_create(threads);
-  if (ctx.runtime == nullptr) {
-    snprintf(sentence, kSentenceBytes, "%d threads cannot be started", threads);
-  }
+  ctx.own_runtime = ctx.runtime = start_threads(options.threads, sentence);
   return ctx.runtime != nullptr;
 }
 
@@ -266,3 +272,19 @@ tenon_model_ctx* create_context(const tenon_model_options& options, char* senten
 }
 
 }  // namespace tenon::runtime
+
+extern "C" {
+
+const tenon_runtime* tenon_model_runtime_create(int32_t threads, const char** why) {
+  using namespace tenon::runtime;
+  char sentence[kSentenceBytes] = "";
+  const tenon_runtime* runtime = start_threads(threads, sentence);
+  if (runtime == nullptr) {
+    tell_why(sentence, why);
+  }
+  return runtime;
+}
+
+void tenon_model_runtime_destroy(const tenon_runtime* runtime) { tenon_runtime_destroy(runtime); }
+
+}  // extern "C"

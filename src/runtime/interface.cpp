@@ -22,6 +22,14 @@ char* next_sentence() {
   return sentences[next.fetch_add(1) % kSentences];
 }
 
+void tell_why(const char* sentence, const char** why) {
+  if (why != nullptr) {
+    char* kept = next_sentence();
+    memcpy(kept, sentence, kSentenceBytes);
+    *why = kept;
+  }
+}
+
 }  // namespace tenon::runtime
 
 extern "C" {
@@ -31,10 +39,8 @@ tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, con
   char sentence[kSentenceBytes] = "";
   const tenon_model_options defaults{};
   tenon_model_ctx* ctx = create_context(options != nullptr ? *options : defaults, sentence);
-  if (ctx == nullptr && why != nullptr) {
-    char* kept = next_sentence();
-    memcpy(kept, sentence, sizeof sentence);
-    *why = kept;
+  if (ctx == nullptr) {
+    tell_why(sentence, why);
   }
   return ctx;
 }

@@ -8,6 +8,7 @@
 #include "runtime/model.cpp"
 #include "runtime/pool.cpp"
 #include "runtime/quota.cpp"
+#include "runtime/region.cpp"
 #include "runtime/shapes.cpp"
 #include "runtime/variants.cpp"
 #include "runtime/weights.cpp"

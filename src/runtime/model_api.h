@@ -62,7 +62,8 @@ typedef struct tenon_model_options {
   /* Instead of a path: that file's bytes in memory, aligned to 64 bytes, which outlive the context. */
   const void* weights;
   size_t weights_bytes;
-  /* The caller's own threads, which outlive the context; `threads` is then ignored. */
+  /* The caller's own threads, or those of tenon_model_runtime_create, which outlive the context; `threads` is
+   * then ignored. */
   const tenon_runtime* runtime;
   /* tenon_model_workspace_bytes() bytes, aligned to 64, which outlive the context; NULL: allocated. */
   void* workspace;
@@ -77,6 +78,13 @@ typedef struct tenon_model_options {
  * valid until 16 more calls have failed. */
 tenon_model_ctx* tenon_model_create(int32_t threads, const char** why);
 tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, const char** why);
+
+/* Threads for several contexts, of this model and of others: give them as `runtime` in the options. Contexts
+ * that run at once share the threads. 0: one per physical core that the calling thread may use. NULL if
+ * they cannot be started. They are destroyed after the contexts that use them, while this library is loaded. */
+const tenon_runtime* tenon_model_runtime_create(int32_t threads, const char** why);
+void tenon_model_runtime_destroy(const tenon_runtime* runtime); /* NULL is ignored */
+
 /* NULL is ignored. Not while a run goes on; in a child of fork() it is safe. */
 void tenon_model_destroy(tenon_model_ctx* ctx);
 

@@ -12,4 +12,7 @@ inline constexpr uint32_t kSentences = 16;  // as the header of models promises
 // A fresh one; the one given kSentences calls ago is used again. The only state that contexts share.
 char* next_sentence();
 
+// Keeps a sentence of kSentenceBytes for the user, unless `why` is null.
+void tell_why(const char* sentence, const char** why);
+
 }  // namespace tenon::runtime

@@ -150,11 +150,7 @@ bool read_sizes(int32_t input, const int64_t* shape, int32_t rank, int64_t* size
 }
 
 int refuse_shape(const char* sentence, const char** why) {
-  if (why != nullptr) {
-    char* kept = next_sentence();
-    memcpy(kept, sentence, kSentenceBytes);
-    *why = kept;
-  }
+  tell_why(sentence, why);
   return kRefusedShape;
 }
 

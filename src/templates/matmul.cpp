@@ -89,6 +89,7 @@ class Writer {
     const int64_t limit = m_.row_stride_bytes % t_.alias_bytes == 0 ? 8 : 0;
     RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
     if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
+    r.kb = enough_panels(kvecs, r);
     const int64_t most = std::max(r.kb, std::min<int64_t>(kvecs, kMostVectors));
     nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::range(1, most), r.kb);
     in_ =
@@ -96,6 +97,32 @@ class Writer {
     jv_ = nb_ * v_;
     jn_ = arith::ceil_div(kvecs, nb_.value);
     at_ = ask_at();
+  }
+
+  int64_t tiles_of(const std::vector<size_t>& axes) const {
+    int64_t n = 1;
+    for (const size_t d : axes) n *= op_.axes[d].extent;
+    return n;
+  }
+
+  // Vectors of a panel. A product of few rows (a dense layer of one item) has no more pieces than panels: they become
+  // narrower until every core has one.
+  int64_t enough_panels(int64_t kvecs, const RegisterTile& r) const {
+    const int64_t others = r.xn * tiles_of(m_.batch) * tiles_of(m_.shared);
+    const auto tiles = [&](int64_t kb) { return others * arith::ceil_div(kvecs, kb); };
+    int64_t best = r.kb;
+    for (int64_t kb = r.kb; t_.cores > 2 && tiles(r.kb) < t_.cores && kb >= 1; --kb) {
+      if (balance(tiles(kb), t_.cores) > balance(tiles(best), t_.cores)) best = kb;
+    }
+    return best;
+  }
+
+  // Whether rows and columns are shared out together, since neither keeps the cores busy alone.
+  bool shares_tiles(const std::vector<Loop>& outer) const {
+    int64_t pieces = 1;
+    for (size_t i = 0; i + 1 < outer.size(); ++i) pieces *= b_.extent(outer[i]);
+    return t_.cores > 2 && at_ == kBeforehand && balance(pieces, t_.cores) < 0.9 &&
+           balance(pieces * b_.extent(outer.back()), t_.cores) > balance(pieces, t_.cores);
   }
 
   // Steps along k that are packed together: a transposed operand is contiguous there, and tiles of
@@ -185,8 +212,10 @@ class Writer {
     b_.unroll(row);
     b_.unroll(vectors);
     b_.vectorize(lanes);
+    const bool together = shares_tiles(outer);
+    if (together) outer = {b_.fuse(outer)};
     b_.compute_at(acc_, outer.back());
-    outer.pop_back();
+    if (!together) outer.pop_back();
     // What is attached inside must know the loop that the cores share out.
     if (at_ == kByBlock) outer = {tile_loop_ = b_.fuse(outer)};
     int64_t work = op_.reduce_axes[0].extent;

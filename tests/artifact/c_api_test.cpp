@@ -78,6 +78,26 @@ TEST_F(CApi, TheExampleRunsWithTheSharedAndTheStaticLibrary) {
   }
 }
 
+TEST_F(CApi, TheExampleThatServesGivesEqualAnswersFromAllContexts) {
+  const std::string program = out_ + "/serving";
+  run_ok({TENON_CC, std::string(TENON_EXAMPLES) + "/serving/main.c", "-I", out_, "-o", program,
+          out_ + "/libnet.so", "-Wl,-rpath," + out_, "-lpthread"},
+         kStrictC);
+  EXPECT_NE(output_of({program, "5", "40"}).find(": 200 of 200 runs are equal"), std::string::npos);
+}
+
+TEST_F(CApi, TwoLibrariesShareOnePool) {
+  WriteOptions options;
+  options.directory = folder_ / "other";
+  options.outputs = parse_outputs("so,h");
+  write(small_network("other", target::host_target()).program(), options);
+  write_text(folder_ / "two.c", kTwoModels);
+  const std::string program = folder_ / "two", other = folder_ / "other";
+  run_ok({TENON_CC, folder_ / "two.c", "-I", out_, "-I", other, "-o", program, out_ + "/libnet.so",
+          other + "/libother.so", "-Wl,-rpath," + out_ + ":" + other, "-lpthread"});
+  EXPECT_EQ(output_of({program}), "equal on 3 threads\n");
+}
+
 TEST_F(CApi, NothingIsAllocatedAfterCreation) {
   write_text(folder_ / "count.c", kCountAllocations);
   const std::string program = folder_ / "count";

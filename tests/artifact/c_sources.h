@@ -4,6 +4,56 @@
 
 namespace tenon::artifact {
 
+// Two models of equal answers on one pool, run at once.
+inline constexpr const char* kTwoModels = R"(
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <net.h>
+#include <other.h>
+static void* net_answer;
+static void* run_net(void* ctx) {
+  const void* in[] = {calloc(1, net_input(0)->bytes)};
+  void* out[] = {net_answer};
+  for (int i = 0; i < 300; ++i) {
+    if (net_run(ctx, in, out) != 0) return NULL;
+  }
+  free((void*)in[0]);
+  return NULL;
+}
+int main(void) {
+  const char* why = "";
+  const tenon_runtime* pool = net_runtime_create(3, &why);
+  net_options a = {0};
+  other_options b = {0};
+  a.runtime = pool;
+  b.runtime = pool;
+  net_ctx* net = net_create_with(&a, &why);
+  other_ctx* other = other_create_with(&b, &why);
+  if (net == NULL || other == NULL) { puts(why); return 1; }
+  const size_t bytes = net_output(0)->bytes;
+  net_answer = calloc(1, bytes);
+  pthread_t thread;
+  pthread_create(&thread, NULL, run_net, net);
+  const void* in[] = {calloc(1, other_input(0)->bytes)};
+  void* out[] = {calloc(1, bytes)};
+  for (int i = 0; i < 300; ++i) {
+    if (other_run(other, in, out) != 0) return 1;
+  }
+  pthread_join(thread, NULL);
+  const int equal = memcmp(net_answer, out[0], bytes) == 0;
+  printf("%s on %d threads\n", equal ? "equal" : "different", (int)other_threads(other));
+  other_destroy(other);
+  net_destroy(net);
+  net_runtime_destroy(pool);
+  free(net_answer);
+  free((void*)in[0]);
+  free(out[0]);
+  return 0;
+}
+)";
+
 // Counts allocations during runs: none may happen.
 inline constexpr const char* kCountAllocations = R"(
 #define _GNU_SOURCE

@@ -233,7 +233,9 @@ TEST(LoopTest, RuntimeIsAskedOnlyWhenThereAreThreads) {
                    {out},
                    0,
                    ir::make_for(i, 0, 11, ForKind::kParallel, ir::store(out, {Expr(i)}, i * i))};
-  const auto kernel = jit(f, target::host_target());
+  target::Target each = target::host_target();
+  each.cpu().parallel_vectors = 0;  // every iteration is worth a thread
+  const auto kernel = jit(f, each);
   Calls calls;
   const auto parallel = [](const tenon_runtime* rt, tenon_body body, void* closure, int64_t n) {
     static_cast<Calls*>(rt->pool)->count++;
@@ -251,6 +253,51 @@ TEST(LoopTest, RuntimeIsAskedOnlyWhenThereAreThreads) {
     }
     EXPECT_EQ(calls.count, threads - 1);
   }
+}
+
+// for i in 0..n parallel { out[i] = i * i }, cut by a runtime that says how many threads it has.
+std::vector<int64_t> piece_sizes(int64_t n, int64_t parallel_vectors, int threads) {
+  const Buffer out = Buffer::make("out", ir::kI64, {n});
+  const Var i("i");
+  const Function f{
+      "cut", {out}, 0, ir::make_for(i, 0, n, ForKind::kParallel, ir::store(out, {Expr(i)}, i * i))};
+  target::Target t = target::host_target();
+  t.cpu().parallel_vectors = parallel_vectors;
+  const auto kernel = jit(f, t);
+  static std::vector<int64_t> ends;
+  ends.clear();
+  std::vector<int64_t> memory(static_cast<size_t>(n) + 8, -1);
+  int64_t* values = memory.data();
+  while (reinterpret_cast<uintptr_t>(values) % 64 != 0) ++values;
+  const auto parallel = [](const tenon_runtime* rt, tenon_body body, void* closure,
+                           int64_t pieces) {
+    const auto* written = static_cast<const int64_t*>(rt->pool);
+    int64_t before = 0;
+    for (int64_t k = 0; k < pieces; ++k) {
+      body(closure, k, k + 1);
+      int64_t end = before;
+      while (written[end] == end * end) ++end;
+      ends.push_back(end - before);
+      before = end;
+    }
+  };
+  const tenon_runtime rt{parallel, values, threads};
+  void* params[] = {values};
+  kernel->entry()(params, nullptr, &rt);
+  for (int64_t k = 0; k < n; ++k) EXPECT_EQ(values[k], k * k) << k;
+  return ends;
+}
+
+TEST(LoopTest, SmallIterationsArePutTogetherIntoPiecesThatAreWorthAThread) {
+  using Sizes = std::vector<int64_t>;
+  EXPECT_EQ(piece_sizes(5, 0, 2), Sizes(5, 1));
+  // Two operations for each iteration, four for each vector: 20 iterations make a piece of 10 vectors.
+  EXPECT_EQ(piece_sizes(39, 10, 2), Sizes{});  // one piece: the runtime is not asked
+  EXPECT_EQ(piece_sizes(40, 10, 2), (Sizes{20, 20}));
+  EXPECT_EQ(piece_sizes(67, 10, 2), (Sizes{33, 34}));
+  EXPECT_EQ(piece_sizes(67, 10, 16), (Sizes{22, 22, 23}));
+  EXPECT_EQ(piece_sizes(100, 10, 2), (Sizes{25, 25, 25, 25}));
+  EXPECT_EQ(piece_sizes(1000, 10, 2).size(), 16U);
 }
 
 TEST(LoopTest, PrefetchHasNoEffect) {

@@ -33,6 +33,14 @@ struct Options {
 
 constexpr unsigned kSecondsPerTrace = 60;
 
+// Each iteration of a parallel loop is a piece, however small: so that the loops of small cases are shared out at all.
+target::Target shares_everything(target::Target t) {
+  if (t.is_cpu()) {
+    t.cpu().parallel_vectors = 0;
+  }
+  return t;
+}
+
 // What a crash leaves behind: the case it came from.
 struct CrashNote {
   std::string text;
@@ -158,7 +166,7 @@ class Fuzzer {
     }
     auto& slot = compilers_[target];
     if (slot == nullptr) {
-      slot = backend::make_compiler(target::parse_target(target));
+      slot = backend::make_compiler(shares_everything(target::parse_target(target)));
     }
     return slot.get();
   }
@@ -256,7 +264,7 @@ int shrink_file(const std::string& path) {
       alarm(kSecondsPerTrace);
       std::unique_ptr<backend::Compiler> compiler;
       if (target::runs_here(t)) {
-        compiler = backend::make_compiler(t);
+        compiler = backend::make_compiler(shares_everything(t));
       }
       _exit(check_case(c, compiler.get()).problem.empty() ? 0 : 1);
     }

@@ -353,6 +353,27 @@ TEST_F(Models, BenchGivesLatencies) {
   EXPECT_TRUE(contains(text.out, "latency  mean ") && contains(text.out, "ci95(p50)")) << text.out;
 }
 
+TEST_F(Models, BenchRunsSeveralContextsAtOnce) {
+  const Json j = parse_answer(tenon({"bench", artifact(), "--streams", "1,3", "--threads", "1,2",
+                                     "--warmup", "0", "--duration", "0.02", "--json"}),
+                              "tenon.bench-streams/1");
+  ASSERT_EQ(j["rows"].size(), 4U);
+  EXPECT_EQ(j["rows"][3]["streams"], 3);
+  EXPECT_EQ(j["rows"][3]["threads"], 2);
+  for (const Json& row : j["rows"]) {
+    EXPECT_GT(row["runs"].get<int>(), 0);
+    EXPECT_GT(row["throughput_per_s"].get<double>(), 0);
+    EXPECT_LE(row["latency_ms"]["p50"], row["latency_ms"]["p99"]);
+    EXPECT_LE(row["throughput_per_s"], j["best"]["throughput_per_s"]);
+  }
+  const Outcome text =
+      tenon({"bench", artifact(), "--throughput", "--warmup", "0", "--duration", "0.02"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "best     ")) << text.out;
+  expect_user_error(tenon({"bench", artifact(), "--streams", "0"}), "0");
+  expect_user_error(tenon({"bench", artifact(), "--streams", "2", "--cold-cache"}), "--cold-cache");
+}
+
 TEST_F(Models, BenchAgainstTakesTurns) {
   const std::string plain = in_dir("plain");
   ASSERT_EQ(tenon({"compile", model(), "--no-fuse", "-o", plain}).exit_code, 0);

@@ -19,6 +19,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   Cpu cpu;
   cpu.vector_bytes = t.cpu().vector_bytes;
   cpu.l3_bytes = t.cpu().l3_bytes;
+  cpu.parallel_vectors = t.cpu().parallel_vectors;
   cpu.x86 = t.arch == target::Arch::kX86_64;
   if (!cpu.x86) {
     cpu.fma = cpu.half_convert = cpu.round = true;

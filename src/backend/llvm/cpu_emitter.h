@@ -34,7 +34,14 @@ class CpuEmitter : public Emitter {
 
   // parallel.cpp
   void parallel_loop(const ir::For& n) override;
-  void dispatch(llvm::Function* body, llvm::Value* closure, llvm::Value* extent);
+  // How a parallel loop is cut: iterations that are worth another thread, all of them, where the number of pieces is kept.
+  struct Pieces {
+    int64_t iterations;
+    llvm::Value* extent;
+    llvm::Value* number;
+  };
+  llvm::Value* number_of_pieces(const Pieces& p, llvm::Value* threads);
+  void dispatch(llvm::Function* body, llvm::Value* closure, const Pieces& p);
   llvm::Function* parallel_body(const ir::For& n, const std::vector<const ir::BufferNode*>& buffers,
                                 const std::vector<const ir::VarNode*>& vars,
                                 llvm::StructType* closure_type);

@@ -4,11 +4,18 @@
 //   for i in 0..n parallel { C[i] = A[i] }
 //     =>  closure = {A, C} on the stack;  rt->parallel(rt, body, &closure, n)
 //         body(closure, begin, end):  for i in begin..end { C[i] = A[i] }
+//
+// Iterations that are too small for another thread are put together into pieces, at most so many as the threads can
+// be given in turn, and a loop that has only one piece runs where it is:
+//
+//         pieces = fit(n / 100, rt->threads);  closure = {A, C, n, pieces};  rt->parallel(rt, body, &closure, pieces)
+//         body(closure, begin, end):  for i in begin*n/pieces..end*n/pieces { C[i] = A[i] }
 #include <algorithm>
 #include <utility>
 
 #include "backend/llvm/cpu_emitter.h"
 #include "backend/llvm/types.h"
+#include "backend/llvm/work.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -65,6 +72,7 @@ void CpuEmitter::parallel_loop(const ir::For& n) {
   for (const ir::VarNode* v : vars) {
     fields.push_back(carried_type(ctx_, v->dtype));
   }
+  fields.insert(fields.end(), {b_.getInt64Ty(), b_.getInt64Ty()});
   llvm::StructType* type = llvm::StructType::get(ctx_, fields);
   llvm::AllocaInst* closure = entry_alloca(type, "closure");
   unsigned field = 0;
@@ -74,12 +82,25 @@ void CpuEmitter::parallel_loop(const ir::For& n) {
   for (const ir::VarNode* v : vars) {
     b_.CreateStore(vars_[v].value, b_.CreateStructGEP(type, closure, field++));
   }
-  Value* extent = expr(n.extent);
-  dispatch(parallel_body(n, buffers, vars, type), closure, extent);
+  Pieces p{iterations_per_piece(n, cpu_), expr(n.extent), nullptr};
+  b_.CreateStore(p.extent, b_.CreateStructGEP(type, closure, field++));
+  p.number = b_.CreateStructGEP(type, closure, field++);
+  dispatch(parallel_body(n, buffers, vars, type), closure, p);
 }
 
-void CpuEmitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
+// At most kPieces for each thread, and as many for one as for the other if there is one for each.
+Value* CpuEmitter::number_of_pieces(const Pieces& p, Value* threads) {
+  constexpr uint64_t kPieces = 8;  // what a pool makes of a share at most
+  Value* most = b_.CreateUDiv(p.extent, b_.getInt64(static_cast<uint64_t>(p.iterations)));
+  threads = b_.CreateZExt(threads, b_.getInt64Ty());
+  Value* each = b_.CreateUDiv(most, threads);
+  each = b_.CreateSelect(b_.CreateICmpULT(each, b_.getInt64(kPieces)), each, b_.getInt64(kPieces));
+  return b_.CreateSelect(b_.CreateIsNull(each), most, b_.CreateMul(each, threads));
+}
+
+void CpuEmitter::dispatch(llvm::Function* body, Value* closure, const Pieces& p) {
   BasicBlock* look = BasicBlock::Create(ctx_, "look", fn_);
+  BasicBlock* count = BasicBlock::Create(ctx_, "count", fn_);
   BasicBlock* alone = BasicBlock::Create(ctx_, "alone", fn_);
   BasicBlock* fork = BasicBlock::Create(ctx_, "fork", fn_);
   BasicBlock* done = BasicBlock::Create(ctx_, "joined", fn_);
@@ -89,14 +110,19 @@ void CpuEmitter::dispatch(llvm::Function* body, Value* closure, Value* extent) {
   // struct tenon_runtime { parallel, pool, threads }
   llvm::StructType* runtime = llvm::StructType::get(ctx_, {ptr, ptr, b_.getInt32Ty()});
   Value* threads = b_.CreateLoad(b_.getInt32Ty(), b_.CreateStructGEP(runtime, runtime_, 2));
-  b_.CreateCondBr(b_.CreateICmpSLE(threads, b_.getInt32(1)), alone, fork);
+  b_.CreateCondBr(b_.CreateICmpSLE(threads, b_.getInt32(1)), alone, count);
+  b_.SetInsertPoint(count);
+  Value* pieces = p.iterations == 1 ? p.extent : number_of_pieces(p, threads);
+  b_.CreateCondBr(b_.CreateICmpSLE(pieces, b_.getInt64(1)), alone, fork);
   b_.SetInsertPoint(alone);
-  b_.CreateCall(body, {closure, b_.getInt64(0), extent});
+  b_.CreateStore(b_.getInt64(1), p.number);
+  b_.CreateCall(body, {closure, b_.getInt64(0), p.iterations == 1 ? p.extent : b_.getInt64(1)});
   b_.CreateBr(done);
   b_.SetInsertPoint(fork);
+  b_.CreateStore(pieces, p.number);
   Value* parallel = b_.CreateLoad(ptr, b_.CreateStructGEP(runtime, runtime_, 0));
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), {ptr, ptr, ptr, b_.getInt64Ty()}, false);
-  b_.CreateCall(type, parallel, {runtime_, body, closure, extent});
+  b_.CreateCall(type, parallel, {runtime_, body, closure, pieces});
   b_.CreateBr(done);
   b_.SetInsertPoint(done);
 }
@@ -132,8 +158,15 @@ llvm::Function* CpuEmitter::parallel_body(const ir::For& n,
   parallel_ = &n;
   const bool outer_stored = std::exchange(stored_past_caches_, false);
   Value* min = expr(n.min);
-  Value* begin = b_.CreateNSWAdd(min, body->getArg(1));
-  loop(n, begin, b_.CreateNSWAdd(min, body->getArg(2)), false);
+  Value* begin = body->getArg(1);
+  Value* end = body->getArg(2);
+  if (iterations_per_piece(n, cpu_) > 1) {
+    Value* extent = b_.CreateLoad(i64, b_.CreateStructGEP(closure_type, body->getArg(0), field++));
+    Value* pieces = b_.CreateLoad(i64, b_.CreateStructGEP(closure_type, body->getArg(0), field++));
+    begin = b_.CreateUDiv(b_.CreateNUWMul(begin, extent), pieces);
+    end = b_.CreateUDiv(b_.CreateNUWMul(end, extent), pieces);
+  }
+  loop(n, b_.CreateNSWAdd(min, begin), b_.CreateNSWAdd(min, end), false);
   end_body();
   stored_past_caches_ = outer_stored;
   parallel_ = nullptr;

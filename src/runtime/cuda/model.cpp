@@ -263,6 +263,14 @@ int64_t tenon_model_refused(const tenon_model_ctx* ctx) {
 // The card has its own; a run is waited for by the thread that calls it.
 int32_t tenon_model_threads(const tenon_model_ctx* ctx) { return ctx != nullptr ? 1 : 0; }
 
+const tenon_runtime* tenon_model_runtime_create(int32_t, const char** why) {
+  char sentence[tenon::runtime::kSentenceBytes] = "a model for GPUs has no threads to share";
+  tenon::runtime::tell_why(sentence, why);
+  return nullptr;
+}
+
+void tenon_model_runtime_destroy(const tenon_runtime*) {}
+
 void tenon_model_set_hook(tenon_model_ctx* ctx, tenon_model_hook hook, void* user) {
   if (ctx != nullptr) {
     ctx->hook = hook;

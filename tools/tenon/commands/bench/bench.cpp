@@ -4,6 +4,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/bench/against.h"
 #include "tools/tenon/commands/bench/model.h"
+#include "tools/tenon/commands/bench/streams.h"
 #include "tools/tenon/commands/bench/te.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
@@ -14,6 +15,7 @@ namespace {
 struct BenchOptions {
   TeBenchOptions te;
   ModelBenchOptions model;
+  StreamOptions streams;
   double duration_s = 3;
   std::string threads;
   std::string against;
@@ -34,6 +36,12 @@ int bench_command(BenchOptions& options, const Console& console) {
   }
   options.model.threads = options.threads;
   options.model.duration_s = options.duration_s;
+  if (!options.streams.streams.empty() || options.streams.throughput) {
+    if (!options.against.empty() || options.model.cold_cache) {
+      throw UserError("--streams and --throughput go neither with --against nor with --cold-cache");
+    }
+    return bench_streams(options.model, options.streams, console);
+  }
   if (!options.against.empty()) return bench_against(options.model, options.against, console);
   return bench_model(options.model, console);
 }
@@ -67,6 +75,13 @@ Run add_bench(CLI::App& command, Console& console) {
       .add_option("--against", options->against,
                   "Another artifact of the model, timed turn by turn with the first")
       ->type_name("DIR");
+  auto* streams = command.add_option("--streams", options->streams.streams,
+                                     "Contexts that run at once, or a list of such numbers");
+  streams->type_name("N,...");
+  command
+      .add_flag("--throughput", options->streams.throughput,
+                "Find how many contexts of how many threads give the most runs a second")
+      ->excludes(streams);
   command.add_flag("--cold-cache", options->model.cold_cache, "Empty the caches before each run");
   add_compile_options(command, options->model.model);
   add_te_options(command, options->te.program);

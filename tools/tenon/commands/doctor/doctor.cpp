@@ -5,7 +5,9 @@
 #include <memory>
 
 #include "target/target.h"
+#include "tenon/runtime.h"
 #include "timing/calibrate.h"
+#include "timing/machine.h"
 #include "timing/machine_state.h"
 #include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
@@ -43,6 +45,21 @@ std::vector<Fact> versions() {
           {"LLVM", TENON_LLVM_VERSION},
           {"C library", fmt::format("glibc {}", gnu_get_libc_version())},
           {"target", target::host_target().fingerprint()}};
+}
+
+// How long an empty parallel loop takes: 2, 4, 8 .. threads and all CPUs, the best of many.
+Fact fork_and_join() {
+  const int cpus = static_cast<int>(timing::usable_cpus().size());
+  std::string text;
+  for (int threads = 2; threads <= cpus;
+       threads = 2 * threads > cpus && threads < cpus ? cpus : 2 * threads) {
+    const tenon_runtime* rt = tenon_runtime_create(threads);
+    if (rt == nullptr) break;
+    text += fmt::format("{}{} threads {:.2f} us", text.empty() ? "" : ", ", threads,
+                        timing::fork_join_us(rt));
+    tenon_runtime_destroy(rt);
+  }
+  return {"fork", text.empty() ? "one CPU, no threads to fork" : text};
 }
 
 std::string_view word(Health health) {
@@ -92,11 +109,13 @@ Run add_doctor(CLI::App& command, Console& console) {
   command.add_flag("--no-hints", *no_hints, "Facts alone");
   command.add_flag("--calibrate", *measures,
                    "Measure how fast data moves beside arithmetic, which algorithms are chosen by, "
-                   "and keep it for later "
-                   "commands (some seconds, on a quiet machine)");
-  return [&console, no_hints, measures] {
+                   "and keep it for later commands (some seconds, on a quiet machine)");
+  const auto threads = std::make_shared<bool>(false);
+  command.add_flag("--threads", *threads, "Also measure how long threads take to fork and join");
+  return [&console, no_hints, measures, threads] {
     if (*measures) save(timing::calibrate());
     std::vector<Fact> facts = timing::examine_this_machine();
+    if (*threads) facts.push_back(fork_and_join());
     for (const std::vector<Fact>& more : {examine_gpu(), {rates()}, versions()})
       facts.insert(facts.end(), more.begin(), more.end());
     console.answer(console.json() ? tools::to_text(to_json(facts)) : to_text(facts, !*no_hints));
