@@ -13,7 +13,8 @@ import dataclasses
 @dataclasses.dataclass(frozen=True)
 class Case:
     name: str
-    kind: str         # "network", "conv" (3x3, channels @ extent), "matmul" (m x k x n), "pair" (and m x n x k)
+    kind: str         # "network", "conv" (3x3, channels @ extent), "matmul" (m x k x n), "pair" (and m x n x k),
+                      # "norm" and "softmax" (rows x length)
     shape: tuple = ()
     repeat: int = 1
     goal: float = 0   # how many times as fast as the best peer it is to be; 0: nothing is asked
@@ -39,7 +40,10 @@ ALL = (
     matmul(4096, 4096, 4096, 2, 0.85), matmul(1024, 1024, 1024, 8),
     matmul(128, 768, 768, 32, 1.25),  # 32 of them have more weights than the card's cache holds
     matmul(128, 768, 3072, 1), matmul(128, 3072, 768, 1),
-    # The two before, in turn, so that they make a chain: one layer's half of a transformer.
+    # Long sums of one row, and rows: threads combine what they have.
+    matmul(1, 4096, 4096, 8), Case("layer_norm_128x768", "norm", (128, 768), 16),
+    Case("softmax_1536x128", "softmax", (1536, 128), 16),
+    # Two of the products above, in turn, so that they make a chain: one layer's half of a transformer.
     Case("matmul_pair_768_3072", "pair", (128, 768, 3072), 8),
 )
 CASES = {case.name: case for case in ALL}

@@ -53,9 +53,21 @@ def products(case):
     return nn.Sequential(*[Product(*sizes) for _ in range(case.repeat) for sizes in turn])
 
 
+def rows(case):
+    _, length = case.shape
+    layers = [nn.LayerNorm(length) if case.kind == "norm" else nn.Softmax(-1) for _ in range(case.repeat)]
+    for layer in layers:
+        for parameter in layer.parameters():
+            nn.init.normal_(parameter)
+    return nn.Sequential(*layers)
+
+
 def operator(case, bare=False):
     torch.manual_seed(SEED)
-    module = convolutions(case, bare) if case.kind == "conv" else products(case)
+    if case.kind == "conv":
+        module = convolutions(case, bare)
+    else:
+        module = rows(case) if case.kind in ("norm", "softmax") else products(case)
     return module.eval()
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Intervals of expressions and of linear forms.
 #include <algorithm>
+#include <bit>
 
 #include "arith/interval.h"
 #include "arith/linear.h"
@@ -41,6 +42,15 @@ Interval of_bit_and(Interval a, Interval b) {
   return a.lo >= 0 ? Interval{0, a.hi} : Interval{};
 }
 
+// Bits below the highest of `b` may become anything.
+Interval of_bit_xor(Interval a, Interval b) {
+  if (!a.bounded() || !b.bounded() || a.lo < 0 || b.lo < 0) {
+    return {};
+  }
+  const auto changed = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(b.hi) + 1)) - 1;
+  return {a.lo & ~changed, a.hi | changed};
+}
+
 Interval of_binary(const ir::Binary& e, const Context& ctx) {
   const Interval a = of_expr(e.a, ctx);
   const Interval b = of_expr(e.b, ctx);
@@ -63,6 +73,8 @@ Interval of_binary(const ir::Binary& e, const Context& ctx) {
       return max(a, b);
     case BinaryOp::kBitAnd:
       return of_bit_and(a, b);
+    case BinaryOp::kBitXor:
+      return of_bit_xor(a, b);
     default:
       return {};
   }

@@ -87,6 +87,7 @@ class Simplifier {
 
   ir::Expr divide(const ir::Expr& e);
   ir::Expr modulo(const ir::Expr& e);
+  ir::Expr exclusive_or(const ir::Expr& e);
   ir::Expr compare(const ir::Expr& e);
   ir::Expr extremum(const ir::Expr& e);
 

@@ -4,11 +4,15 @@
 // divisor, it decides.
 //   (16*i + j) // 16  =>  i              (16*i + j) % 16  =>  j              0 <= j < 16
 //   (4*i + j) // 16   =>  i // 4         (4*i + j) % 16   =>  (i % 4)*4 + j  0 <= j < 4
+// What is below c changes no bit of a multiple of c, a power of two.
+//   (16*i + j) ^ k    =>  16*i + (j ^ k)                                     0 <= k < 16
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "arith/simplifier.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 
 namespace tenon::arith {
 namespace {
@@ -240,6 +244,25 @@ Expr Simplifier::modulo(const Expr& e) {
     return accept(high + to_expr(s->parts.rest), e);
   }
   return e;
+}
+
+// Which bits a swizzled layout changes is the right side.
+Expr Simplifier::exclusive_or(const Expr& e) {
+  const auto* b = e.as<ir::Binary>();
+  const auto x = ir::const_int(b->a), y = ir::const_int(b->b);
+  if (x && y) return Expr(*x ^ *y);
+  if (y == 0) return b->a;
+  if (const auto* inner = as_binary(b->a, BinaryOp::kBitXor);
+      inner != nullptr && ir::equal(inner->b, b->b)) {
+    return inner->a;
+  }
+  const Interval changed = interval_of(b->b, ranges());
+  if (changed.lo < 0 || changed.hi > kLinearLimit) return e;
+  const auto c = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(changed.hi) + 1));
+  const Split s = split_by(to_linear(b->a), c);
+  if (s.whole.terms.empty() && s.whole.constant == 0) return e;
+  const Expr rest = ir::make_binary(BinaryOp::kBitXor, to_expr(s.rest), b->b);
+  return to_expr(s.whole) * Expr(c) + (s.rest.terms.empty() ? expr(rest) : rest);
 }
 
 }  // namespace tenon::arith

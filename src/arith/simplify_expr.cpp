@@ -202,6 +202,8 @@ Expr Simplifier::binary(const Expr& e) {
       case BinaryOp::kMin:
       case BinaryOp::kMax:
         return extremum(r);
+      case BinaryOp::kBitXor:
+        return exclusive_or(r);
       case BinaryOp::kEq:
       case BinaryOp::kNe:
       case BinaryOp::kLt:

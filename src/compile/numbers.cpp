@@ -132,6 +132,13 @@ class Walk : public ir::Mutator {
         token(name_of(n->buffer.get()));
         return ir::prefetch(buffer(n->buffer), indices(n->buffer, n->indices));
       }
+      case ir::StmtKind::kCombine: {
+        const auto* n = s.as<ir::Combine>();
+        token(static_cast<uint64_t>(n->op));
+        token(static_cast<uint64_t>(n->threads));
+        token(name_of(n->buffer.get()));
+        return ir::combine(n->op, buffer(n->buffer), n->threads);
+      }
       case ir::StmtKind::kIf:
         token(s.as<ir::If>()->else_case.defined() ? 1 : 0);
         return descend(s);

@@ -430,6 +430,14 @@ Stmt prefetch(const Buffer& b, std::vector<Expr> indices) {
   return Stmt(new Prefetch(b, std::move(indices)));
 }
 
+Stmt combine(BinaryOp op, const Buffer& b, int64_t threads) {
+  TENON_CHECK(is_combiner(op)) << "threads combine by " << label(op);
+  TENON_CHECK(b->elements() == 1) << "threads combine " << b->elements() << " elements of "
+                                  << b.name();
+  TENON_CHECK(threads > 0 && (threads & (threads - 1)) == 0) << threads << " threads combine";
+  return threads == 1 ? no_op() : Stmt(new Combine(op, b, threads));
+}
+
 std::optional<int64_t> const_int(const Expr& e) {
   if (!e.defined()) {
     return std::nullopt;

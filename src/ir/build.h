@@ -65,6 +65,7 @@ bool is_no_op(const Stmt& s);
 Stmt allocate(const Buffer& b, Stmt body);
 Stmt barrier();
 Stmt prefetch(const Buffer& b, std::vector<Expr> indices);
+Stmt combine(BinaryOp op, const Buffer& b, int64_t threads);
 
 // The value if `e` is an integer (or bool) constant; of a Broadcast of one too.
 std::optional<int64_t> const_int(const Expr& e);

@@ -183,6 +183,10 @@ bool Comparer::same(const Stmt& a, const Stmt& b) {
       const auto *x = a.as<Prefetch>(), *y = b.as<Prefetch>();
       return same(x->buffer, y->buffer) && same(x->indices, y->indices);
     }
+    case StmtKind::kCombine: {
+      const auto *x = a.as<Combine>(), *y = b.as<Combine>();
+      return x->op == y->op && x->threads == y->threads && same(x->buffer, y->buffer);
+    }
   }
   return false;
 }

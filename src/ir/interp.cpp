@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/interp.h"
 
+#include <map>
 #include <memory>
 #include <utility>
 
+#include "ir/int_ops.h"
 #include "ir/interp_exec.h"
 #include "ir/interp_expr.h"
 #include "ir/interp_machine.h"
+#include "ir/interp_math.h"
 
 namespace tenon::ir {
 namespace interp {
@@ -101,6 +104,53 @@ struct BarrierExec : Executor {
     }
     TENON_CHECK(all) << "barrier reached by only some threads of the block";
     m.clock.next_phase();
+  }
+};
+
+// Threads that are neighbours along x exchange what they hold.
+struct CombineExec : Executor {
+  BinaryOp op;
+  DType type;
+  size_t slot, count;
+  CombineExec(const Combine& n, size_t s)
+      : op(n.op), type(n.buffer.dtype()), slot(s), count(static_cast<size_t>(n.threads)) {}
+
+  void run(Machine& m, Active active) const override {
+    const auto n = static_cast<int64_t>(count);
+    TENON_CHECK(m.launch[0] % n == 0)
+        << n << " threads combine, which do not divide the " << m.launch[0] << " along x";
+    std::map<std::pair<uint64_t, int64_t>, std::vector<Thread*>> groups;
+    for (Thread* t : active) {
+      const int64_t x = t->number[0];
+      TENON_CHECK(x >= 0) << "threads combine outside of a loop along x";
+      auto& group = groups[{t->agent.thread >> 16, x / n}];
+      group.resize(count);
+      group[static_cast<size_t>(x % n)] = t;
+    }
+    for (const auto& [which, group] : groups) combine(group);
+  }
+
+ private:
+  void combine(const std::vector<Thread*>& group) const {
+    std::vector<Scalar> held;
+    for (const Thread* t : group) {
+      TENON_CHECK(t != nullptr) << "only some of " << count << " threads that combine come there";
+      held.push_back(t->buffers[slot]->read(0, *t));
+    }
+    for (size_t d = count / 2; d > 0; d /= 2) {
+      const std::vector<Scalar> before = held;
+      for (size_t i = 0; i < count; ++i) held[i] = apply(before[i], before[i ^ d]);
+    }
+    for (size_t i = 0; i < count; ++i) group[i]->buffers[slot]->write(0, held[i], *group[i]);
+  }
+  Scalar apply(Scalar a, Scalar b) const {
+    Scalar out;
+    if (type.is_float()) {
+      out.f = apply_float(op, type, a.f, b.f);
+    } else {
+      out.i = *apply_int(op, type, a.i, b.i);  // defined for what is_combiner
+    }
+    return out;
   }
 };
 
@@ -205,6 +255,10 @@ ExecutorRef Compiler::compile_stmt(const Stmt& s) {
       return std::make_unique<BarrierExec>();
     case StmtKind::kPrefetch:
       return std::make_unique<Nothing>();
+    case StmtKind::kCombine: {
+      const auto* n = s.as<Combine>();
+      return std::make_unique<CombineExec>(*n, slots.buffer_of.at(n->buffer.get()));
+    }
   }
   TENON_CHECK(false) << "unknown statement";
   return nullptr;

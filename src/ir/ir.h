@@ -381,6 +381,19 @@ struct Prefetch : StmtNode {  // a hint; no effect on values, may name an elemen
       : StmtNode(kKind), buffer(std::move(b)), indices(std::move(i)) {}
 };
 
+// What neighbouring threads hold in `buffer`, which has one element and is each thread's own, is combined by an operation
+// that is_combiner, and all of them have the result. Neighbours are `threads` threads along x, a power of two; the
+// first of them has a number that is a multiple of it. The order is fixed: with d = threads/2, threads/4, .., 1 each
+// takes op(its own, that of the thread whose number is its own xor d). All of them come here together.
+struct Combine : StmtNode {
+  static constexpr StmtKind kKind = StmtKind::kCombine;
+  BinaryOp op;
+  Buffer buffer;
+  int64_t threads;
+  Combine(BinaryOp o, Buffer b, int64_t n)
+      : StmtNode(kKind), op(o), buffer(std::move(b)), threads(n) {}
+};
+
 // A whole kernel. Parameters are global buffers in calling order: inputs, which are only read, then
 // outputs, which are written before they are read.
 struct Function {

@@ -327,6 +327,12 @@ void Printer::stmt(const Stmt& s) {
       access(s.as<Prefetch>()->buffer, s.as<Prefetch>()->indices);
       break;
     }
+    case StmtKind::kCombine: {
+      const auto* n = s.as<Combine>();
+      out_ += fmt::format("combine {} by {} of {} threads",
+                          name_of(n->buffer.get(), n->buffer.name()), to_string(n->op), n->threads);
+      break;
+    }
   }
   out_ += '\n';
 }

@@ -160,6 +160,7 @@ Stmt descend_stmt(const Stmt& s, const F& mutate) {
       return body.same_as(n->body) ? s : allocate(n->buffer, std::move(body));
     }
     case StmtKind::kBarrier:
+    case StmtKind::kCombine:
       return s;
     case StmtKind::kPrefetch: {
       const auto* n = s.as<Prefetch>();

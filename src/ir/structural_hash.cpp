@@ -208,6 +208,13 @@ void TreeHasher::add(const Stmt& s) {
       add(s.as<Prefetch>()->indices);
       break;
     }
+    case StmtKind::kCombine: {
+      const auto* n = s.as<Combine>();
+      tag(n->op);
+      hash_.add(static_cast<uint64_t>(n->threads));
+      add(n->buffer);
+      break;
+    }
   }
 }
 

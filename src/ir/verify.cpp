@@ -24,6 +24,7 @@ class Verifier {
   void loop(const For* n);
   void store(const Store* n);
   void allocation(const Allocate* n);
+  void combined(const Combine* n);
   void expr(const Expr& e);
   void access(const Buffer& b, const std::vector<Expr>& indices, const Expr& predicate);
   void register_index(const Buffer& b, const Expr& index);
@@ -153,6 +154,14 @@ void Verifier::allocation(const Allocate* n) {
   buffers_.erase(b.get());
 }
 
+void Verifier::combined(const Combine* n) {
+  const Scope scope = n->buffer->scope;
+  TENON_CHECK(in_thread_) << "threads combine " << n->buffer.name() << " outside of thread loops";
+  TENON_CHECK(buffers_.contains(n->buffer.get())) << n->buffer.name() << " does not exist here";
+  TENON_CHECK(scope == Scope::kLocal || scope == Scope::kRegister)
+      << "threads combine " << n->buffer.name() << ", which is not their own";
+}
+
 void Verifier::stmt(const Stmt& s) {
   TENON_CHECK(s.defined()) << "undefined statement";
   switch (s.kind()) {
@@ -195,6 +204,9 @@ void Verifier::stmt(const Stmt& s) {
           << "prefetch of several lanes of " << n->buffer.name();
       break;
     }
+    case StmtKind::kCombine:
+      combined(s.as<Combine>());
+      break;
   }
 }
 

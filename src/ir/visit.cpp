@@ -112,6 +112,7 @@ void children(const Stmt& s, OnExpr&& on_expr, OnStmt&& on_stmt) {
       stmt(s.as<Allocate>()->body);
       break;
     case StmtKind::kBarrier:
+    case StmtKind::kCombine:
       break;
     case StmtKind::kPrefetch: {
       for (const Expr& i : s.as<Prefetch>()->indices) {

@@ -146,6 +146,7 @@ bool apply(Pieces& p, const LayoutStep& step, const std::vector<int64_t>& after)
       unfold(p, dim, step.args[0], step.args[1], after[dim]);
       return true;
     case LayoutOp::kStoreAt:
+    case LayoutOp::kSwizzle:
       return false;
   }
   return false;

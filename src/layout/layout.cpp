@@ -104,6 +104,19 @@ std::string why_not_unfold(int64_t extent, int64_t size, int64_t stride) {
   return "";
 }
 
+std::string why_not_swizzle(const Shape& shape, int64_t dim, int64_t by, int64_t count) {
+  if (by < 0 || by >= static_cast<int64_t>(shape.size()) || by == dim) {
+    return fmt::format("dimension {} cannot be swizzled by dimension {}", dim, by);
+  }
+  if (count < 2 || (count & (count - 1)) != 0) {
+    return fmt::format("swizzle by {} is no power of two above 1", count);
+  }
+  if (shape[at(dim)] % count != 0) {
+    return fmt::format("{} elements are no multiple of swizzle {}", shape[at(dim)], count);
+  }
+  return "";
+}
+
 // How many numbers a primitive takes; 0: any.
 size_t arguments_of(LayoutOp op) {
   switch (op) {
@@ -115,6 +128,7 @@ size_t arguments_of(LayoutOp op) {
       return 1;
     case LayoutOp::kPad:
     case LayoutOp::kUnfold:
+    case LayoutOp::kSwizzle:
       return 2;
   }
   return 0;
@@ -148,6 +162,8 @@ Shape shape_after(const Shape& shape, const LayoutStep& step) {
     case LayoutOp::kStoreAt:
       *k += step.args[0];
       break;
+    case LayoutOp::kSwizzle:
+      break;
   }
   return out;
 }
@@ -166,6 +182,7 @@ bool leaves_padding(const Shape& shape, const LayoutStep& step) {
       return true;
     case LayoutOp::kReorder:
     case LayoutOp::kFuse:
+    case LayoutOp::kSwizzle:
       return false;
   }
   return false;
@@ -192,6 +209,8 @@ std::string_view to_string(LayoutOp op) {
       return "unfold";
     case LayoutOp::kStoreAt:
       return "store_at";
+    case LayoutOp::kSwizzle:
+      return "swizzle";
   }
   return "";
 }
@@ -272,6 +291,9 @@ std::string Layout::why_not(const LayoutStep& step) const {
                : step.args[0] > kMaxElements ? "the slabs are too many"
                                              : "";
       break;
+    case LayoutOp::kSwizzle:
+      reason = why_not_swizzle(storage_, step.dim, step.args[0], step.args[1]);
+      break;
     case LayoutOp::kReorder:
       break;
   }
@@ -307,6 +329,9 @@ Layout Layout::unfold(int64_t dim, int64_t size, int64_t stride) const {
 }
 Layout Layout::store_at(int64_t dim, int64_t count) const {
   return then({LayoutOp::kStoreAt, dim, {count}});
+}
+Layout Layout::swizzle(int64_t dim, int64_t by, int64_t count) const {
+  return then({LayoutOp::kSwizzle, dim, {by, count}});
 }
 
 Layout Layout::compose(const Layout& next) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Layout says where the elements of a tensor are stored: a map from logical indices to storage
-// indices, built from six primitives. Storage is the row-major order of the storage shape.
+// indices, built from seven primitives. Storage is the row-major order of the storage shape.
 //
 //   primitive            storage shape               index
 //   split(k,[F1..Fm])    N_k -> F1,..,Fm             i_k -> i_k / (F2..Fm), ..., i_k mod Fm
@@ -11,13 +11,16 @@
 //   unfold(k, B, S)      N_k -> T, B;  T = ceil((N_k - B) / S) + 1; tile t holds elements t*S .. t*S+B-1
 //                        (an element may be stored in several tiles; beyond N_k holds zero)
 //   store_at(k, n)       N_k -> N_k + n: room for n slabs of another tensor after this one's own
+//   swizzle(k, d, n)     the same shape              i_k -> i_k xor (i_d mod n)
+//                        (n is a power of two, N_k a multiple of it: neighbours along d at one place of k lie in
+//                        different banks of a GPU's shared memory, and nothing is padded)
 //
 // Worked: conv activations N C H W (1,64,56,56) to N C/16 H W 16c:
 //   Layout(shape).split(1, {4, 16}).reorder({0, 1, 3, 4, 2})
 //   storage shape 1,4,56,56,16; logical (n,c,h,w) -> (n, c/16, h, w, c%16)
 // and unfold of 1..5 with B=3, S=2 stores {1,2,3},{3,4,5}. S <= B <= N_k: no element is lost.
 //
-// split, reorder and fuse with exact factors are bijections. Values: cheap to copy, compare, print.
+// split, reorder and fuse with exact factors and swizzle are bijections. Values: cheap to copy, compare, print.
 #pragma once
 
 #include <cstdint>
@@ -32,14 +35,15 @@
 
 namespace tenon::layout {
 
-enum class LayoutOp : uint8_t { kSplit, kReorder, kFuse, kPad, kUnfold, kStoreAt };
+enum class LayoutOp : uint8_t { kSplit, kReorder, kFuse, kPad, kUnfold, kStoreAt, kSwizzle };
 
 std::string_view to_string(LayoutOp op);  // "split", "store_at", ...
 
 struct LayoutStep {
   LayoutOp op;
-  int64_t dim = 0;            // not used by kReorder
-  std::vector<int64_t> args;  // factors | permutation | {count} | {before, after} | {B, S} | {n}
+  int64_t dim = 0;  // not used by kReorder
+  std::vector<int64_t>
+      args;  // factors | permutation | {count} | {before, after} | {B, S} | {n} | {d, n}
   bool operator==(const LayoutStep&) const = default;
 };
 
@@ -68,6 +72,7 @@ class Layout {
   Layout pad(int64_t dim, int64_t before, int64_t after) const;
   Layout unfold(int64_t dim, int64_t size, int64_t stride) const;
   Layout store_at(int64_t dim, int64_t count) const;
+  Layout swizzle(int64_t dim, int64_t by, int64_t count) const;
   // This layout's steps continued by those of `next`, whose logical shape is our storage shape.
   Layout compose(const Layout& next) const;
 

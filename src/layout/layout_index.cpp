@@ -49,6 +49,13 @@ Shape slice(const Shape& s, int64_t at, int64_t count) {
   return Shape(s.begin() + at, s.begin() + at + count);
 }
 
+// Its own inverse.
+Expr swizzled(const LayoutStep& step, const Exprs& index) {
+  const Expr& by = index[static_cast<size_t>(step.args[0])];
+  return ir::make_binary(ir::BinaryOp::kBitXor, index[static_cast<size_t>(step.dim)],
+                         ir::floor_mod(by, Expr(step.args[1])));
+}
+
 // What a step makes of indices; `before` is the shape that it is applied to. Only the indices it changes are
 // simplified.
 void forward(const LayoutStep& step, const Shape& before, Exprs& index,
@@ -81,6 +88,9 @@ void forward(const LayoutStep& step, const Shape& before, Exprs& index,
       replace(index, step.dim, 1, {tile, index[k] - tile * Expr(stride)}, ranges);
       break;
     }
+    case LayoutOp::kSwizzle:
+      index[k] = arith::simplify(swizzled(step, index), ranges);
+      break;
     case LayoutOp::kStoreAt:
       break;
   }
@@ -112,6 +122,9 @@ void backward(const LayoutStep& step, const Shape& before, Exprs& index,
     case LayoutOp::kUnfold:
       replace(index, step.dim, 2, {index[k] * Expr(step.args[1]) + index[k + 1]}, ranges);
       break;
+    case LayoutOp::kSwizzle:
+      index[k] = arith::simplify(swizzled(step, index), ranges);
+      break;
     case LayoutOp::kStoreAt:
       break;
   }
@@ -129,6 +142,7 @@ Expr inside(const LayoutStep& step, const Shape& before, const Exprs& index) {
       return ir::logical_and(ir::le(Expr(0), index[k]), ir::lt(index[k], Expr(before[k])));
     case LayoutOp::kReorder:
     case LayoutOp::kFuse:
+    case LayoutOp::kSwizzle:
       break;
   }
   return ir::make_bool(true);

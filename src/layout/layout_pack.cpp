@@ -117,6 +117,9 @@ class Walker {
         splice(k, 1, [&](Index& out) { out.insert(out.end(), {tile, x - tile * stride}); });
         break;
       }
+      case LayoutOp::kSwizzle:
+        index_[k] ^= index_[static_cast<size_t>(step.args[0])] % step.args[1];
+        break;
       case LayoutOp::kStoreAt:
         break;
     }
@@ -145,6 +148,9 @@ class Walker {
         splice(k, 2, [&](Index& out) { out.push_back(x); });
         break;
       }
+      case LayoutOp::kSwizzle:
+        index_[k] ^= index_[static_cast<size_t>(step.args[0])] % step.args[1];
+        break;
       case LayoutOp::kStoreAt:
         break;
     }

@@ -11,8 +11,9 @@
 namespace tenon::layout {
 namespace {
 
-constexpr LayoutOp kOps[] = {LayoutOp::kSplit, LayoutOp::kReorder, LayoutOp::kFuse,
-                             LayoutOp::kPad,   LayoutOp::kUnfold,  LayoutOp::kStoreAt};
+constexpr LayoutOp kOps[] = {LayoutOp::kSplit,  LayoutOp::kReorder, LayoutOp::kFuse,
+                             LayoutOp::kPad,    LayoutOp::kUnfold,  LayoutOp::kStoreAt,
+                             LayoutOp::kSwizzle};
 
 // Written as a list in brackets rather than as separate numbers.
 bool takes_list(LayoutOp op) { return op == LayoutOp::kSplit || op == LayoutOp::kReorder; }
@@ -97,7 +98,7 @@ class Parser {
     }
     at_ = start;
     fail(fmt::format("'{}' is not a layout primitive", word),
-         "split, reorder, fuse, pad, unfold, store_at");
+         "split, reorder, fuse, pad, unfold, store_at, swizzle");
   }
   LayoutStep parse_step() {
     LayoutStep step{op(), 0, {}};

@@ -155,6 +155,8 @@ class Tables {
         return unfold(k, before[k], step.args[0], step.args[1]);
       case LayoutOp::kStoreAt:
         return true;
+      case LayoutOp::kSwizzle:
+        return false;  // not a sum of what each dimension adds
     }
     return false;
   }

@@ -49,6 +49,10 @@ class Copier : public ir::Mutator {
       const ir::Buffer b = renamed(p->buffer);
       return b.same_as(p->buffer) ? x : ir::prefetch(b, p->indices);
     }
+    if (const auto* c = x.as<ir::Combine>()) {
+      const ir::Buffer b = renamed(c->buffer);
+      return b.same_as(c->buffer) ? x : ir::combine(c->op, b, c->threads);
+    }
     return x;
   }
 

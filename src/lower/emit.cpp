@@ -10,6 +10,7 @@
 #include "lower/barriers.h"
 #include "lower/copy.h"
 #include "lower/virtual_threads.h"
+#include "schedule/combined.h"
 #include "schedule/program.h"
 #include "schedule/rules.h"
 
@@ -253,11 +254,13 @@ class Emitter {
   ir::Stmt nest(const Stage& st) const {
     const StageBounds& sb = bounds(st.id);
     const std::vector<Mark> marks = schedule::final_marks(s_, st, sb);
-    const bool reduces = st.op->is_reduction();
+    const bool combined = schedule::combined_loop(st) >= 0;
+    const bool reduces = st.op->is_reduction() && !combined;
     ir::Expr value = body_of(st);
     if (reduces)
       value = ir::make_binary(*st.op->combiner, ir::load(buffer(st.id), own_indices(st)), value);
-    ir::Stmt s = guarded(sb.guards, ir::store(buffer(st.id), own_indices(st), value));
+    ir::Stmt s = combined ? combine(st, value)
+                          : guarded(sb.guards, ir::store(buffer(st.id), own_indices(st), value));
     const size_t init = initial_position(st);
     if (reduces && init == st.leaves.size()) s = ir::block({initial(st, init, marks), s});
     for (size_t i = st.leaves.size(); i-- > 0;) {
@@ -268,6 +271,56 @@ class Emitter {
       if (reduces && i == init) s = ir::block({initial(st, i, marks), s});
     }
     return s;
+  }
+
+  // Each thread has one element of the sum, and all of them the result. All come there, whatever the
+  // guards say.
+  ir::Stmt combine(const Stage& st, const ir::Expr& value) const {
+    const StageBounds& sb = bounds(st.id);
+    const ir::BinaryOp op = *st.op->combiner;
+    const ir::DType type = st.buffer.dtype();
+    const ir::Expr none = ir::identity_of(op, type);
+    const auto k = static_cast<size_t>(schedule::combined_loop(st));
+    const int64_t threads = sb.extents[k], warp = s_.target().gpu().warp_threads;
+    const ir::Buffer sum = ir::Buffer::make(st.name + ".sum", type, {}, ir::Scope::kRegister);
+    const ir::Expr mine =
+        sb.guards.empty() ? value : ir::select(conjunction(sb.guards), value, none);
+    std::vector<ir::Stmt> steps = {ir::store(sum, {}, ir::make_binary(op, none, mine)),
+                                   ir::combine(op, sum, std::min(threads, warp))};
+    if (threads > warp) steps.push_back(meet(st, sum));
+    // What threads share is written by one of them.
+    const bool own = st.place == Place::kAt && st.scope != ir::Scope::kShared;
+    std::vector<ir::Expr> guards = sb.spatial_guards;
+    if (!own) guards.push_back(ir::eq(sb.vars[k], 0));
+    steps.push_back(guarded(guards, ir::store(buffer(st.id), own_indices(st), ir::load(sum, {}))));
+    return ir::allocate(sum, ir::block(std::move(steps)));
+  }
+
+  // One thread of each warp leaves what the warp has found, and every thread adds that up.
+  ir::Stmt meet(const Stage& st, const ir::Buffer& sum) const {
+    const auto k = static_cast<size_t>(schedule::combined_loop(st));
+    const ir::Expr thread = bounds(st.id).vars[k];
+    const int64_t warp = s_.target().gpu().warp_threads, warps = bounds(st.id).extents[k] / warp;
+    std::vector<int64_t> shape;
+    std::vector<ir::Expr> at;
+    for (const schedule::RowLoop& row : schedule::rows_of(s_, st)) {
+      shape.push_back(bounds(row.stage).extents[static_cast<size_t>(row.loop)]);
+      at.push_back(bounds(row.stage).vars[static_cast<size_t>(row.loop)]);
+    }
+    shape.push_back(warps);
+    at.push_back(ir::floor_div(thread, warp));
+    const ir::Buffer found =
+        ir::Buffer::make(st.name + ".warps", sum.dtype(), shape, ir::Scope::kShared);
+    const ir::Stmt leave = ir::make_if(ir::eq(ir::floor_mod(thread, warp), 0),
+                                       ir::store(found, at, ir::load(sum, {})));
+    at.back() = ir::Expr(0);
+    const ir::Stmt first = ir::store(sum, {}, ir::load(found, at));
+    const ir::Var w(st.name + ".warp");
+    at.back() = w + ir::Expr(1);
+    const ir::Expr more = ir::make_binary(*st.op->combiner, ir::load(sum, {}), ir::load(found, at));
+    const ir::Stmt others =
+        ir::make_for(w, 0, warps - 1, ir::ForKind::kUnrolled, ir::store(sum, {}, more));
+    return ir::allocate(found, ir::block({leave, first, others}));
   }
 
   // What the first iteration reads is fetched in front of the loop, and in each iteration what the

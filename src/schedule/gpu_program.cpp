@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "ir/thread_tags.h"
+#include "ir/visit.h"
+#include "schedule/combined.h"
 #include "schedule/rules.h"
 
 namespace tenon::schedule {
@@ -42,6 +44,7 @@ class KernelChecker {
           n = std::max(n, extent(id, l));
         }
       }
+      k.shared_bytes += align16(meeting_elements(s_, b_, st) * st.buffer.dtype().bytes());
       if (st.place != Place::kAt) continue;
       if (st.scope == ir::Scope::kShared) k.shared_bytes += align16(bytes(st));
       if (st.scope == ir::Scope::kRegister) k.registers += copies_of(st) * ((bytes(st) + 3) / 4);
@@ -58,6 +61,7 @@ class KernelChecker {
       TENON_TRY(check_blocks(st));
       TENON_TRY(check_threads(st, k));
       if (st.pipelined >= 0) TENON_TRY(check_pipeline(st));
+      if (combined_loop(st) >= 0) TENON_TRY(check_combined(st, k));
       if (st.place != Place::kAt) continue;
       TENON_TRY(st.scope == ir::Scope::kShared ? check_shared(st, k) : check_owner(st));
     }
@@ -255,6 +259,56 @@ class KernelChecker {
     return Illegal{.code = IllegalCode::kNothingAhead, .stage = st.id, .loop = st.pipelined};
   }
 
+  // Threads that combine a sum come there together and want the same one.
+  Result<void> check_combined(const Stage& st, const KernelShape& k) const {
+    const LoopId own = combined_loop(st);
+    const int64_t n = extent(st.id, own), warp = s_.target().gpu().warp_threads;
+    if (st.leaves.back() != own) {
+      return Illegal{.code = IllegalCode::kCombinedInside, .stage = st.id, .loop = own};
+    }
+    const auto some = [&](int64_t all) {
+      return Illegal{.code = IllegalCode::kCombinedSome, .stage = st.id, .value = n, .limit = all};
+    };
+    if (k.threads[0] % std::min(n, warp) != 0) return some(k.threads[0]);
+    const bool kept = st.place == Place::kAt && st.scope != ir::Scope::kShared;
+    int64_t around_it = 0;  // threads along x of the loop that it stands in
+    Result<void> result;
+    around(st, [&](const Stage& of, LoopId l) {
+      if (!result || (of.id == st.id && l == own)) return;
+      const ir::ThreadTag tag = of.loop(l).tag;
+      if (tag == ir::ThreadTag::kVThread || of.loop(l).mark == Mark::kVectorize) {
+        result = Illegal{.code = IllegalCode::kCombinedInside, .stage = st.id, .loop = own};
+      }
+      if (!is_real_thread(tag)) return;
+      if (n > warp && extent(of.id, l) < k.threads[dimension_of(tag)]) {
+        result = Illegal{.code = IllegalCode::kSomeThreads,
+                         .stage = st.id,
+                         .loop = l,
+                         .other = of.id,
+                         .value = extent(of.id, l),
+                         .limit = k.threads[dimension_of(tag)]};
+      }
+      if (tag != ir::ThreadTag::kThreadX || of.id == st.id) return;
+      if (around_it == 0) around_it = extent(of.id, l);
+      if (is_told_apart_by(st, of, l)) {
+        result =
+            Illegal{.code = IllegalCode::kCombinedApart, .stage = st.id, .loop = l, .other = of.id};
+      }
+    });
+    if (!result) return result;
+    const int64_t all = kept ? around_it : n > warp ? k.threads[0] : n;
+    if (all == n) return {};
+    return some(all);
+  }
+
+  // Which part of the stage is computed depends on the loop.
+  bool is_told_apart_by(const Stage& st, const Stage& of, LoopId l) const {
+    const ir::Var& v = b_.stages[static_cast<size_t>(of.id)].vars[static_cast<size_t>(l)];
+    const std::vector<AxisBounds>& axes = b_.stages[static_cast<size_t>(st.id)].axes;
+    return std::any_of(axes.begin(), axes.end(),
+                       [&](const AxisBounds& a) { return ir::uses_var(a.min, v.node()); });
+  }
+
   // A thread's own memory is read inside of the loops of its thread only.
   Result<void> check_owner(const Stage& st) const {
     Result<void> result;
@@ -269,7 +323,7 @@ class KernelChecker {
       if (!result) return result;
     }
     for (const LoopId l : st.leaves) {
-      if (is_thread_tag(st.loop(l).tag)) {
+      if (is_thread_tag(st.loop(l).tag) && l != combined_loop(st)) {
         return Illegal{.code = IllegalCode::kThreadsOwn, .stage = st.id, .loop = l, .other = st.id};
       }
     }

@@ -113,6 +113,7 @@ std::vector<te::Axis> new_axes(const te::ComputeOp& op, const LayoutStep& step,
       axes.insert(axes.begin() + step.dim + 1, fresh(op.axes[d].var.name() + "_b", d + 1));
       break;
     case LayoutOp::kPad:
+    case LayoutOp::kSwizzle:
       axes[d] = {ir::Var(op.axes[d].var.name()), shape[d]};
       break;
     case LayoutOp::kStoreAt:

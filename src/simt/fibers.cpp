@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <new>
+#include <utility>
 
 #if !defined(__x86_64__)
 #include <ucontext.h>
@@ -70,8 +71,10 @@ constexpr size_t kStackBytes = 1 << 20;  // of which only what is touched takes 
 
 class Fiber {
  public:
-  enum class State : uint8_t { kWaiting, kEnded };
+  enum class State : uint8_t { kReady, kAtBarrier, kAtExchange, kEnded };
   State state = State::kEnded;
+  uint32_t value = 0;                // that it offers, and then the one that it gets
+  size_t apart = 0, neighbours = 0;  // of the exchange
 
   ~Fiber() {
     if (pages_ != nullptr) munmap(pages_, kPage + kStackBytes);
@@ -139,7 +142,49 @@ TENON_ON_FIBERS void Fibers::start(void* fibers) {
 
 TENON_ON_FIBERS void Fibers::wait(void* fibers) {
   auto* all = static_cast<Fibers*>(fibers);
-  Fiber::go(*all->fibers_[all->current_], *all->home_);
+  Fiber& self = *all->fibers_[all->current_];
+  self.state = Fiber::State::kAtBarrier;
+  Fiber::go(self, *all->home_);
+}
+
+TENON_ON_FIBERS uint32_t Fibers::exchange(void* fibers, uint32_t value, int32_t apart,
+                                          int32_t threads) {
+  auto* all = static_cast<Fibers*>(fibers);
+  Fiber& self = *all->fibers_[all->current_];
+  self.value = value;
+  self.apart = static_cast<size_t>(apart);
+  self.neighbours = static_cast<size_t>(threads);
+  self.state = Fiber::State::kAtExchange;
+  Fiber::go(self, *all->home_);
+  return self.value;
+}
+
+// Those whose neighbours are all there get their values and may go on.
+bool Fibers::end_exchange(size_t first, size_t many) {
+  const size_t n = fibers_[first]->neighbours, apart = fibers_[first]->apart;
+  if (first % n != 0 || first + n > many) return false;
+  for (size_t i = first; i < first + n; ++i) {
+    const Fiber& f = *fibers_[i];
+    if (f.state != Fiber::State::kAtExchange || f.neighbours != n || f.apart != apart) return false;
+  }
+  for (size_t i = first; i < first + n; ++i) {
+    fibers_[i]->state = Fiber::State::kReady;
+    if ((i & apart) == 0) std::swap(fibers_[i]->value, fibers_[i ^ apart]->value);
+  }
+  return true;
+}
+
+// Who may go on where all have stopped. False: nobody.
+bool Fibers::release(size_t many) {
+  bool some = false;
+  size_t at_barrier = 0;
+  for (size_t i = 0; i < many; ++i) {
+    if (fibers_[i]->state == Fiber::State::kAtExchange) some = end_exchange(i, many) || some;
+    at_barrier += fibers_[i]->state == Fiber::State::kAtBarrier ? 1 : 0;
+  }
+  if (at_barrier != many) return some;
+  for (size_t i = 0; i < many; ++i) fibers_[i]->state = Fiber::State::kReady;
+  return true;
 }
 
 int Fibers::run(int count, Body body, void* context) {
@@ -150,16 +195,16 @@ int Fibers::run(int count, Body body, void* context) {
   for (size_t i = 0; i < many; ++i) {
     if (!fibers_[i]->make_stack()) return -1;
     fibers_[i]->begin(&Fibers::start, this);
-    fibers_[i]->state = Fiber::State::kWaiting;
+    fibers_[i]->state = Fiber::State::kReady;
   }
-  while (true) {
-    int waiting = 0;
+  do {
     for (current_ = 0; current_ < many; ++current_) {
-      Fiber::go(*home_, *fibers_[current_]);
-      waiting += fibers_[current_]->state == Fiber::State::kWaiting ? 1 : 0;
+      if (fibers_[current_]->state == Fiber::State::kReady) Fiber::go(*home_, *fibers_[current_]);
     }
-    if (waiting == 0 || waiting != count) return waiting;
-  }
+  } while (release(many));
+  int waiting = 0;
+  for (size_t i = 0; i < many; ++i) waiting += fibers_[i]->state == Fiber::State::kEnded ? 0 : 1;
+  return waiting;
 }
 
 }  // namespace tenon::simt

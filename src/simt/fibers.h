@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -24,13 +25,18 @@ class Fibers {
   Fibers(const Fibers&) = delete;
   Fibers& operator=(const Fibers&) = delete;
 
-  // Returns how many fibers stood at a barrier when another one had ended; 0: all went well. What they had on their
+  // Returns how many fibers waited for others when nobody could go on; 0: all went well. What they had on their
   // stacks is forgotten. -1: there is no memory for so many stacks.
   int run(int count, Body body, void* context);
   // Called by a fiber: returns when all have called it.
   static void wait(void* fibers);
+  // Called by a fiber: returns what the one whose number is its own xor `apart` has offered, when all of its `threads`
+  // neighbours have called it. Both are powers of two.
+  static uint32_t exchange(void* fibers, uint32_t value, int32_t apart, int32_t threads);
 
  private:
+  bool release(size_t many);
+  bool end_exchange(size_t first, size_t many);
   static void start(void* fibers);
 
   std::vector<std::unique_ptr<Fiber>> fibers_;

@@ -92,6 +92,7 @@ void Grid::work() {
     block.first.block[2] = static_cast<int32_t>(i / launch_.grid[0] / launch_.grid[1]);
     block.first.shared = shared.get();
     block.first.barrier = &Fibers::wait;
+    block.first.exchange = &Fibers::exchange;
     block.first.self = &fibers;
     if (!run_block(block, fibers)) status_ = runtime::cuda::kLaunchFailed;
   }
@@ -110,8 +111,8 @@ bool Grid::run_block(Block& block, Fibers& fibers) {
     std::fprintf(stderr, "simt: there is no memory for the stacks of %d threads\n", threads);
   } else {
     std::fprintf(stderr,
-                 "simt: kernel %s, block (%d, %d, %d): %d of %d threads wait at a barrier that the "
-                 "others do not reach\n",
+                 "simt: kernel %s, block (%d, %d, %d): %d of %d threads wait at a barrier or an "
+                 "exchange that the others do not reach\n",
                  launch_.kernel->name.c_str(), at[0], at[1], at[2], waiting, threads);
   }
   return false;

@@ -216,6 +216,9 @@ void Builder::layout_unfold(StageRef stage, int64_t dim, int64_t size, int64_t s
 void Builder::layout_store_at(StageRef stage, StageRef host, int64_t dim) {
   add(schedule::LayoutStoreAt{stage, host, dim});
 }
+void Builder::layout_swizzle(StageRef stage, int64_t dim, int64_t by, int64_t count) {
+  add(schedule::LayoutSwizzle{stage, dim, by, count});
+}
 void Builder::storage_align(StageRef stage, int64_t dim, int64_t factor, int64_t offset) {
   add(schedule::StorageAlign{stage, dim, factor, offset});
 }
@@ -237,6 +240,9 @@ void Builder::store(StageRef tensor, const layout::Layout& l) {
         break;
       case layout::LayoutOp::kUnfold:
         layout_unfold(tensor, s.dim, s.args[0], s.args[1]);
+        break;
+      case layout::LayoutOp::kSwizzle:
+        layout_swizzle(tensor, s.dim, s.args[0], s.args[1]);
         break;
       case layout::LayoutOp::kStoreAt:
         break;  // room in another tensor's buffer, which no edge of a task has

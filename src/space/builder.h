@@ -104,6 +104,7 @@ class Builder {
   void layout_pad(StageRef stage, int64_t dim, int64_t before, int64_t after);
   void layout_unfold(StageRef stage, int64_t dim, int64_t size, int64_t stride);
   void layout_store_at(StageRef stage, StageRef host, int64_t dim);
+  void layout_swizzle(StageRef stage, int64_t dim, int64_t by, int64_t count);
   void storage_align(StageRef stage, int64_t dim, int64_t factor, int64_t offset);
   // From its plain order to `l`.
   void store(StageRef tensor, const layout::Layout& l);

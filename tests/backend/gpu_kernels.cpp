@@ -175,6 +175,23 @@ Function border_sum_gpu(int64_t n, int lanes) {
   return {.name = "border_sum", .params = {a, out}, .num_inputs = 1, .body = s};
 }
 
+Function combine_gpu(int64_t threads, ir::DType t) {
+  constexpr int64_t kRows = 5;
+  const Buffer a = Buffer::make("a", t, {kRows * threads});
+  const Buffer out = Buffer::make("out", t, {kRows * threads});
+  const Buffer sum = Buffer::make("sum", t, {1}, Scope::kRegister);
+  const Var ty("ty"), tx("tx");
+  const Expr i = ty * threads + tx;
+  const Stmt all = ir::block({ir::store(sum, {0}, ir::load(a, {i})),
+                              ir::combine(ir::BinaryOp::kAdd, sum, threads),
+                              ir::store(out, {i}, ir::load(sum, {0}) + ir::cast(t, tx))});
+  Stmt s = ir::make_if(ir::lt(ty, kRows - 1), ir::allocate(sum, all));
+  const Stmt rest = ir::make_if(ir::le(kRows - 1, ty), ir::store(out, {i}, ir::zero_of(t)));
+  s = bound(ty, kRows, ThreadTag::kThreadY,
+            bound(tx, threads, ThreadTag::kThreadX, ir::block({s, rest})));
+  return {.name = "combine", .params = {a, out}, .num_inputs = 1, .body = s};
+}
+
 Function split_sum_gpu() {
   const Buffer a = Buffer::make("a", ir::kF32, {64 * 10});
   const Buffer out = Buffer::make("out", ir::kF32, {64});

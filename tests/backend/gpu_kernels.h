@@ -28,6 +28,10 @@ ir::Function matmul_gpu(int64_t m, int64_t n, int64_t k);
 // A row of 3-point sums with zeros beyond both ends: loads with predicates, of one lane or of four.
 ir::Function border_sum_gpu(int64_t n, int lanes);
 
+// Five rows of `threads` threads, of which the last is left out: out[row, t] = t + the sum of a[row, 0..threads), which
+// the threads of the row combine.
+ir::Function combine_gpu(int64_t threads, ir::DType t);
+
 // Two kernels: halves of a sum into the workspace, then both added.
 ir::Function split_sum_gpu();
 

@@ -108,6 +108,22 @@ TEST(Nvptx, SharedMemoryIsOneArrayWithBarriers) {
   EXPECT_EQ(m.launches[0].block, (std::array<int64_t, 3>{16, 16, 1}));
 }
 
+// By halves, and only the threads of the row are named where a warp has more.
+TEST(Nvptx, ThreadsCombineByShuffles) {
+  const std::string warp = ptx_of(combine_gpu(32, ir::kF32));
+  EXPECT_EQ(count(warp, "shfl\\.sync\\.bfly\\.b32"), 5U) << warp;
+  for (const char* apart : {"16", "8", "4", "2", "1"}) {
+    EXPECT_EQ(count(warp, std::string("shfl\\.sync\\.bfly\\.b32[^;]*, ") + apart + ", 31, -1;"), 1U)
+        << warp;
+  }
+  EXPECT_EQ(count(warp, "add\\.rn\\.f32|add\\.f32"), 6U) << warp;
+  EXPECT_FALSE(has(warp, "shared"));
+  const std::string row = ptx_of(combine_gpu(8, ir::kI32));
+  EXPECT_EQ(count(row, "shfl\\.sync\\.bfly\\.b32"), 3U) << row;
+  EXPECT_EQ(count(row, "%laneid"), 1U) << row;
+  EXPECT_FALSE(has(row, "31, -1;"));
+}
+
 // Each of 64 threads fetches neighbours to shared memory and writes those of another thread;
 // `fetched` makes what is stored of what is loaded and of the thread's number.
 ir::Function staged_gpu(int lanes,
@@ -370,6 +386,9 @@ TEST(Ptxas, MachineCodeWithoutSpills) {
   EXPECT_LT(a.kernels[0].registers, 96);
   EXPECT_EQ(a.kernels[0].spill_store_bytes, 0);
   EXPECT_EQ(a.kernels[0].stack_bytes, 0);
+  for (const int64_t n : {4, 32})
+    EXPECT_EQ(nvptx::assemble(*ptxas, ptx_of(combine_gpu(n, ir::kF32)), "sm_90").kernels.size(),
+              1U);
   try {
     nvptx::assemble(*ptxas, ".version 7.8\n.target sm_90\nnonsense\n", "sm_90");
     FAIL() << "nonsense is taken";

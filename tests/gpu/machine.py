@@ -133,11 +133,12 @@ class Machine:
             part.rename(path)
         return path
 
-    def compiled(self, model, target=None, more=None):
+    def compiled(self, model, target=None, more=None, options=()):
         """The folder of a library; MORE is the environment of the compiler."""
         target = target or self.target
         words = [model.stem, target.replace(" ", "_"), *[f"{key}-{value}" for key, value in (more or {}).items()]]
         folder = self.out / "artifacts" / "-".join(words)
         if not folder.exists():
-            self.must([self.tenon, "compile", model, "--name", "net", "--target", target, "-o", folder, "-q"], more=more)
+            self.must([self.tenon, "compile", model, "--name", "net", "--target", target, "-o", folder, "-q", *options],
+                      more=more)
         return folder

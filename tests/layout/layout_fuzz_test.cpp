@@ -28,7 +28,7 @@ LayoutStep random_step(Rng& rng, const Shape& shape) {
   const auto rank = static_cast<int64_t>(shape.size());
   const int64_t dim = rng.between(0, rank - 1);
   const int64_t n = shape[static_cast<size_t>(dim)];
-  switch (rng.between(0, 6)) {
+  switch (rng.between(0, 7)) {
     case 0: {
       const int64_t inner = rng.between(1, n);
       return {
@@ -53,6 +53,8 @@ LayoutStep random_step(Rng& rng, const Shape& shape) {
       const int64_t size = rng.between(1, n);
       return {LayoutOp::kUnfold, dim, {size, rng.between(1, size)}};
     }
+    case 6:
+      return {LayoutOp::kSwizzle, dim, {rng.between(0, rank - 1), int64_t{1} << rng.between(1, 2)}};
     default:
       return {LayoutOp::kStoreAt, dim, {rng.between(1, 2)}};
   }

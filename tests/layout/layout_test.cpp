@@ -159,6 +159,28 @@ TEST(Layout, BadTextNamesTheColumn) {
   }
 }
 
+// Rows of eight quads: what lies at one place of all rows is in eight banks of them, and each row holds what it did.
+TEST(Layout, SwizzleKeepsRowsAndPartsColumns) {
+  const Layout l = Layout({16, 8}).swizzle(1, 0, 8);
+  EXPECT_TRUE(l.is_bijective());
+  EXPECT_EQ(l.storage_shape(), (std::vector<int64_t>{16, 8}));
+  ir::Array logical(ir::kI64, {16, 8});
+  for (int64_t i = 0; i < 128; ++i) logical.set(i, ir::Scalar{.i = i});
+  const ir::Array stored = l.pack(logical);
+  for (int64_t column = 0; column < 8; ++column) {
+    for (int64_t row = 0; row < 16; ++row)
+      EXPECT_EQ(stored.get(row * 8 + (column ^ row % 8)).i, row * 8 + column);
+  }
+  const ir::Var r("r"), c("c");
+  arith::Ranges ranges;
+  ranges.bind(r, {0, 15});
+  ranges.bind(c, {0, 7});
+  const auto back = l.to_logical(l.to_storage({r, c}, ranges), ranges);
+  EXPECT_TRUE(back[1].same_as(c));
+  EXPECT_FALSE(same_storage(l, Layout({16, 8})));
+  EXPECT_EQ(parse_layout(to_string(l), {16, 8}), l);
+}
+
 TEST(Layout, RefusalsSayWhy) {
   const Layout l({6, 5});
   const struct {
@@ -186,6 +208,10 @@ TEST(Layout, RefusalsSayWhy) {
       {{LayoutOp::kUnfold, 0, {3, 4}}, "unfold stride 4 is not in 1..3: elements would be lost"},
       {{LayoutOp::kUnfold, 0, {3, 0}}, "unfold stride 0 is not in 1..3: elements would be lost"},
       {{LayoutOp::kStoreAt, 0, {0}}, "store_at needs room for at least one slab"},
+      {{LayoutOp::kSwizzle, 0, {0, 2}}, "dimension 0 cannot be swizzled by dimension 0"},
+      {{LayoutOp::kSwizzle, 0, {2, 2}}, "dimension 0 cannot be swizzled by dimension 2"},
+      {{LayoutOp::kSwizzle, 0, {1, 3}}, "swizzle by 3 is no power of two above 1"},
+      {{LayoutOp::kSwizzle, 1, {0, 2}}, "5 elements are no multiple of swizzle 2"},
   };
   for (const auto& c : kCases) {
     EXPECT_EQ(l.why_not(c.step), c.reason);

@@ -55,7 +55,7 @@ LayoutStep random_step(Rng& rng, const std::vector<int64_t>& shape) {
   const auto rank = static_cast<int64_t>(shape.size());
   const int64_t dim = rng.between(0, rank - 1);
   const int64_t n = shape[static_cast<size_t>(dim)];
-  switch (rng.between(0, 5)) {
+  switch (rng.between(0, 6)) {
     case 0:
     case 1: {
       const int64_t inner = rng.between(1, n);
@@ -72,6 +72,8 @@ LayoutStep random_step(Rng& rng, const std::vector<int64_t>& shape) {
       return {LayoutOp::kFuse, dim, {2}};
     case 4:
       return {LayoutOp::kPad, dim, {rng.between(0, 1), rng.between(0, 1)}};
+    case 5:
+      return {LayoutOp::kSwizzle, dim, {rng.between(0, rank - 1), 2}};
     default: {
       const int64_t size = rng.between(1, n);
       return {LayoutOp::kUnfold, dim, {size, rng.between(1, size)}};

@@ -171,6 +171,10 @@ std::vector<AppliedCase> applied_cases() {
        "bind D i@j.1 thread_x", kGpu},
       {kMatmul, "compute_at C D j\nbind D i block_x", "bind D j vthread", kGpu},
       {kMatmul,
+       "split C k [4]\nrfactor C k.1 2\nbind D i block_x\nsplit D j [4]\nreorder D [i, j.0, j.1]\n"
+       "bind D j.1 thread_x\ncompute_at C D i\nset_scope C shared\ncompute_at C.rf C k.1",
+       "bind C k.1 thread_x", kGpu},
+      {kMatmul,
        "cache_read A [C] shared\nbind D i block_x\nsplit D j [2, 2]\nbind D j.2 thread_x\n"
        "compute_at C D j.2\nsplit C k [2]\ncompute_at A.read C k.0\nbind A.read d1 thread_x",
        "bind D j.1 vthread", kGpu},
@@ -310,6 +314,10 @@ std::vector<AppliedCase> applied_cases() {
       {kChain, "layout_split B 1 [5, 3]", "layout_pad B 2 1 0"},
       {kMatmul, "", "layout_pad D 0 0 1"},
 
+      {kMatmul, "layout_pad A 1 0 3", "layout_swizzle A 1 0 4"},
+      {kMatmul, "cache_read A [C] local\nlayout_split A.read 0 [4, 2]",
+       "layout_swizzle A.read 1 2 2"},
+      {kMatmul, "layout_split D 1 [6, 2]", "layout_swizzle D 2 0 2"},
       {kConv, "split Y x [2]", "layout_unfold P 1 5 4"},
       {kConv, "", "layout_unfold P 1 3 2"},
       {kConv, "compute_inline P\nlayout_pad X 1 1 1", "layout_unfold X 1 5 4"},

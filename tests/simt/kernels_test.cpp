@@ -52,6 +52,20 @@ TEST(SimtKernels, ATransposedTileInSharedMemory) {
                  [](const auto& in, int64_t i) { return in[0].get_double(i % 48 * 32 + i / 48); });
 }
 
+// Other rows of the warp are elsewhere meanwhile.
+TEST(SimtKernels, ThreadsOfARowCombine) {
+  for (const ir::DType t : {ir::kF32, ir::kI32}) {
+    for (const int64_t n : {2, 8, 16, 32}) {
+      expect_formula(backend::combine_gpu(n, t), [&](const auto& in, int64_t i) {
+        if (i / n == 4) return 0.0;
+        double sum = static_cast<double>(i % n);
+        for (int64_t k = 0; k < n; ++k) sum += in[0].get_double(i / n * n + k);
+        return sum;
+      });
+    }
+  }
+}
+
 TEST(SimtKernels, ATreeOfFewerAndFewerThreads) {
   expect_formula(backend::row_sum_gpu(5), [](const auto& in, int64_t i) {
     double sum = 0;
@@ -128,10 +142,9 @@ TEST(SimtKernels, ABarrierThatNotAllReachIsAnError) {
   std::vector<Array> args = {Array(ir::kF32, {8})};
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(run(f, args), runtime::cuda::kLaunchFailed);
-  EXPECT_EQ(
-      ::testing::internal::GetCapturedStderr(),
-      "simt: kernel half_0, block (0, 0, 0): 4 of 8 threads wait at a barrier that the others "
-      "do not reach\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "simt: kernel half_0, block (0, 0, 0): 4 of 8 threads wait at a barrier or an exchange "
+            "that the others do not reach\n");
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ TEST(GpuWinograd, IsRightWhereItIsAskedFor) {
       request.algorithm = 1 + static_cast<int64_t>(a);
       const Choice choice = choose(initial, request);
       const std::string steps = schedule::to_text(choice.trace, initial);
+      ASSERT_TRUE(choice.passed_over.empty()) << choice.passed_over[0];
       ASSERT_EQ(choice.name, "gpu_winograd") << steps;
       Rng rng(1);
       const auto inputs = fuzz::random_inputs(dag, rng);
@@ -100,7 +101,8 @@ TEST(GpuWinograd, IsRightWhereSumsAreShared) {
   const schedule::State initial = state_of(dag, "cuda simt");
   Request request;
   request.algorithm = 1 + static_cast<int64_t>(Algorithm::kWinograd2);
-  const auto p = write_with("gpu_winograd", initial, request, {{"split", 3}, {"depth", 2}});
+  const auto p =
+      write_with("gpu_winograd", initial, request, {{"one_kernel", 0}, {"split", 3}, {"depth", 2}});
   ASSERT_TRUE(p);
   const std::string steps = schedule::to_text(p->trace, initial);
   EXPECT_NE(steps.find("rfactor"), std::string::npos) << steps;
@@ -109,6 +111,35 @@ TEST(GpuWinograd, IsRightWhereSumsAreShared) {
   const auto outcome = fuzz::check_program(p->state, inputs, te::evaluate(dag, inputs));
   EXPECT_FALSE(outcome.refused) << steps;
   EXPECT_EQ(outcome.problem, "") << steps;
+}
+
+// Tiles, channels and steps that divide nothing, one step and several, several images.
+TEST(GpuWinograd, IsRightAsOneKernel) {
+  const struct {
+    te::ComputeDag dag;
+    Numbers sizes;
+  } kCases[] = {{conv_dag(8, 6, {11, 17}, 1), {{"channels", 4}, {"tiles", 4}, {"depth", 2}}},
+                {conv_dag(4, 9, {6, 21}, 1, 2), {{"channels", 8}, {"tiles", 4}, {"depth", 4}}},
+                {conv_dag(6, 5, {7, 36}, 0), {{"channels", 4}, {"tiles", 8}, {"depth", 1}}},
+                {conv_dag(5, 4, {8, 16}, 1), {{"channels", 4}, {"tiles", 4}, {"depth", 1}}}};
+  for (const auto& c : kCases) {
+    for (const Algorithm a : {Algorithm::kWinograd2, Algorithm::kWinograd4}) {
+      const schedule::State initial = state_of(c.dag, "cuda simt");
+      Request request;
+      request.algorithm = 1 + static_cast<int64_t>(a);
+      Numbers sizes = c.sizes;
+      sizes["one_kernel"] = 1;
+      const auto p = write_with("gpu_winograd", initial, request, sizes);
+      ASSERT_TRUE(p);
+      const std::string steps = schedule::to_text(p->trace, initial);
+      EXPECT_EQ(steps.find("variant C.m gemm"), std::string::npos) << steps;
+      Rng rng(1);
+      const auto inputs = fuzz::random_inputs(c.dag, rng);
+      const auto outcome = fuzz::check_program(p->state, inputs, te::evaluate(c.dag, inputs));
+      EXPECT_FALSE(outcome.refused) << steps;
+      EXPECT_EQ(outcome.problem, "") << steps;
+    }
+  }
 }
 
 TEST(GpuWinograd, KeepsToWhatIsAllowed) {

@@ -29,6 +29,7 @@ class CpuEmitter : public Emitter {
   llvm::LoadInst* load_pointer(llvm::Value* from, int64_t bytes, const std::string& name);
   void thread_loop(const ir::For& n) override;
   void barrier() override;
+  void combine(const ir::Combine& n) override;
   llvm::Value* memory_of(const ir::Allocate& n, const Place& place) override;
   llvm::Value* workspace_at(const Place& place);
 

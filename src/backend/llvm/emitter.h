@@ -52,6 +52,7 @@ class Emitter {
   virtual void parallel_loop(const ir::For& n) = 0;
   virtual void thread_loop(const ir::For& n) = 0;
   virtual void barrier() = 0;
+  virtual void combine(const ir::Combine& n) = 0;
   virtual void block(const ir::Block& n) = 0;
   virtual void prefetch(const ir::Prefetch& n);
   // The memory of a buffer that is neither in registers nor on the stack.

@@ -110,6 +110,10 @@ void CpuEmitter::thread_loop(const ir::For& n) {
 
 void CpuEmitter::barrier() { TENON_CHECK(false) << "a barrier on a CPU"; }
 
+void CpuEmitter::combine(const ir::Combine& n) {
+  TENON_CHECK(false) << "threads combine " << n.buffer.name() << " on a CPU";
+}
+
 Value* CpuEmitter::memory_of(const ir::Allocate& n, const Place& place) {
   TENON_CHECK(place.kind == Place::Kind::kWorkspace) << n.buffer.name() << " is shared by threads";
   if (place.stride == 0) {

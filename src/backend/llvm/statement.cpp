@@ -33,6 +33,8 @@ void Emitter::stmt(const Stmt& s) {
       return barrier();
     case StmtKind::kPrefetch:
       return prefetch(*s.as<ir::Prefetch>());
+    case StmtKind::kCombine:
+      return combine(*s.as<ir::Combine>());
   }
   TENON_CHECK(false) << "statement kind " << static_cast<int>(s.kind()) << " is not known";
 }

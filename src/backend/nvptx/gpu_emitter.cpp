@@ -115,6 +115,21 @@ void GpuEmitter::barrier() {
   form_.barrier(b_);
 }
 
+// In the order that ir::Combine names.
+void GpuEmitter::combine(const ir::Combine& n) {
+  const ir::DType t = n.buffer.dtype();
+  TENON_CHECK(t.bytes() == 4) << "threads exchange " << t.bytes() << " bytes of "
+                              << n.buffer.name();
+  const Storage& s = storage(n.buffer);
+  TENON_CHECK(!s.slots.empty()) << n.buffer.name() << " is not in registers";
+  const llvm_cpu::Run at = *llvm_cpu::as_run(ir::Expr(0));
+  Value* held = load_slot(s, t, at);
+  for (int64_t d = n.threads / 2; d > 0; d /= 2) {
+    held = ops_.binary(n.op, t, held, form_.exchange(b_, held, d, n.threads), false);
+  }
+  store_slot(s, t, at, held, nullptr);
+}
+
 void GpuEmitter::block(const ir::Block& n) {
   for (const ir::Stmt& s : n.stmts) {
     stmt(s);

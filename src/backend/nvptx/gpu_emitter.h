@@ -40,6 +40,7 @@ class GpuEmitter : public llvm_cpu::Emitter {
   void parallel_loop(const ir::For& n) override;
   void thread_loop(const ir::For& n) override;
   void barrier() override;
+  void combine(const ir::Combine& n) override;
   void block(const ir::Block& n) override;
   void prefetch(const ir::Prefetch& n) override;
   llvm::Value* memory_of(const ir::Allocate& n, const llvm_cpu::Place& place) override;

@@ -26,6 +26,10 @@ class KernelForm {
   virtual llvm::Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t extent) = 0;
   virtual llvm::Value* shared_memory(llvm::IRBuilder<>& b) = 0;  // aligned to 16 bytes
   virtual void barrier(llvm::IRBuilder<>& b) = 0;
+  // What the thread whose number along x differs by `apart`, a power of two, holds of a value of four
+  // bytes. `threads` neighbours, a power of two up to a warp, do so together.
+  virtual llvm::Value* exchange(llvm::IRBuilder<>& b, llvm::Value* value, int64_t apart,
+                                int64_t threads) = 0;
   // The kernel waits here until those in front of it are done; false: it does not begin before.
   virtual bool wait_for_kernels(llvm::IRBuilder<>& /*b*/) { return false; }
   virtual bool begins_early() const { return false; }

@@ -74,7 +74,7 @@ Nest Splitter::nest_of(const ir::Stmt& s) const {
       add_loop(nest, *loop);
     } else if (const auto* store = x.as<ir::Store>()) {
       nest.stored.insert(store->buffer.get());
-    } else if (x.as<ir::Barrier>() != nullptr) {
+    } else if (x.as<ir::Barrier>() != nullptr || x.as<ir::Combine>() != nullptr) {
       nest.has_barriers = true;
     }
   });

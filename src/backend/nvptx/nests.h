@@ -20,7 +20,7 @@ struct Nest {
   std::vector<int32_t> arguments;            // as Launch has them
   std::vector<ir::Buffer> workspace;         // buffers allocated outside of it that it touches
   std::unordered_set<const ir::BufferNode*> stored;
-  bool has_barriers = false;
+  bool has_barriers = false;  // threads wait for each other, or some of them do
 };
 
 // An InternalError if loops bound to threads are not as a GPU needs them.

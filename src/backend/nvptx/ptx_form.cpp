@@ -114,6 +114,21 @@ class PtxForm : public KernelForm {
     b.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
   }
 
+  // Other threads of the warp may be elsewhere: only those that exchange are named.
+  Value* exchange(llvm::IRBuilder<>& b, Value* value, int64_t apart, int64_t threads) override {
+    constexpr uint32_t kWarp = 32, kAll = 0xFFFFFFFF;
+    Value* mask = b.getInt32(kAll);
+    if (threads < kWarp) {
+      const auto n = static_cast<uint32_t>(threads);
+      Value* lane = b.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_laneid, {}, {});
+      mask = b.CreateShl(b.getInt32((1U << n) - 1), b.CreateAnd(lane, b.getInt32(kWarp - n)));
+    }
+    const auto id = value->getType()->isFloatTy() ? llvm::Intrinsic::nvvm_shfl_sync_bfly_f32
+                                                  : llvm::Intrinsic::nvvm_shfl_sync_bfly_i32;
+    Value* by = b.getInt32(static_cast<uint32_t>(apart));
+    return b.CreateIntrinsic(id, {}, {mask, value, by, b.getInt32(kWarp - 1)});
+  }
+
  private:
   static void assembly(llvm::IRBuilder<>& b, const char* text) {
     auto* type = llvm::FunctionType::get(b.getVoidTy(), false);

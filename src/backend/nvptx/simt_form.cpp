@@ -44,6 +44,18 @@ class SimtForm : public KernelForm {
     b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), {b.getPtrTy()}, false), wait, {self});
   }
 
+  Value* exchange(llvm::IRBuilder<>& b, Value* value, int64_t apart, int64_t threads) override {
+    llvm::Type *i32 = b.getInt32Ty(), *pointer = b.getPtrTy();
+    Value* swap = field(b, pointer, offsetof(tenon_simt_thread, exchange));
+    Value* self = field(b, pointer, offsetof(tenon_simt_thread, self));
+    auto* type = llvm::FunctionType::get(i32, {pointer, i32, i32, i32}, false);
+    Value* got =
+        b.CreateCall(type, swap,
+                     {self, b.CreateBitCast(value, i32), b.getInt32(static_cast<uint32_t>(apart)),
+                      b.getInt32(static_cast<uint32_t>(threads))});
+    return b.CreateBitCast(got, value->getType());
+  }
+
  private:
   // What is told about a thread does not change while it runs.
   static Value* constant_load(llvm::IRBuilder<>& b, llvm::Type* type, Value* at) {

@@ -82,6 +82,7 @@ class Widener {
         return ir::substitute(s, first_);
       case ir::StmtKind::kAllocate:
       case ir::StmtKind::kBarrier:
+      case ir::StmtKind::kCombine:
         break;
     }
     throw InternalError("a vectorised loop contains an allocation or a barrier");

@@ -48,7 +48,8 @@ class Writer {
     const StageRef q = own_copy(a_.q, scores_), k = own_copy(a_.k, scores_);
     const StageRef v = own_copy(a_.v, result_);
     if (turned()) lay_out_columns(k);
-    gpu::RowNests rows(b_, size_.threads, size_.row_threads, columns() % kLanes == 0 ? kLanes : 1);
+    gpu::RowNests rows(b_, size_.threads, size_.row_threads, columns() % kLanes == 0 ? kLanes : 1,
+                       /*exchange=*/false);
     add_rows(rows);
     keep_apart(b_.stage(a_.rows.back()->name()), static_cast<int64_t>(a_.row_axis()));
     const auto [block, thread] = tile_output();

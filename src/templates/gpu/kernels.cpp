@@ -58,6 +58,18 @@ Loop bind_loops(Builder& b, StageRef stage, const std::vector<Loop>& loops) {
   return inner;
 }
 
+Value ask_exchange(Builder& b, StageRef stage) {
+  // What goes to shared memory is summed up in a register first.
+  const auto shown = [](const schedule::Trace& trace) -> std::optional<int64_t> {
+    return std::none_of(trace.begin(), trace.end(), [](const schedule::Step& s) {
+      const auto* w = std::get_if<schedule::CacheWrite>(&s);
+      return w != nullptr && w->scope == ir::Scope::kRegister;
+    });
+  };
+  return b.ask({HoleKind::kSwitch, stage.id, 0}, "exchange", Domain::range(0, 1), 1, nullptr,
+               shown);
+}
+
 void write_out_sums(Builder& b, StageRef stage) { b.limit_unrolling(stage, kMostTerms); }
 
 void fetch_together(Builder& b, StageRef stage, const Threads& threads, int64_t lanes) {

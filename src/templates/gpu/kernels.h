@@ -19,6 +19,9 @@ std::optional<space::Loop> bind_elements(space::Builder& b, space::StageRef stag
 space::Loop bind_loops(space::Builder& b, space::StageRef stage,
                        const std::vector<space::Loop>& loops);
 
+// Whether threads that share a sum exchange what they have, or leave it in shared memory.
+space::Value ask_exchange(space::Builder& b, space::StageRef stage);
+
 // Short sums of a stage are written out: what they read is under way at once.
 void write_out_sums(space::Builder& b, space::StageRef stage);
 

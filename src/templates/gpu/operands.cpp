@@ -2,6 +2,7 @@
 #include "templates/gpu/operands.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "arith/linear.h"
 #include "templates/anchor.h"
@@ -68,6 +69,41 @@ void Operands::lay_out_quads(const Side& side) {
   }
   order.insert(order.end(), {rank, rank - 1});
   b_.layout_reorder(stage, order);
+  const int64_t count = swizzle_of(side);
+  const Banks banks = ask_banks(stage, count);
+  (&side == &g_.slow ? slow_banks_ : fast_banks_) = banks;
+  const auto last = static_cast<int64_t>(order.size()) - 1;
+  if (banks == Banks::kSwizzle) b_.layout_swizzle(stage, last - 1, rank - 2, count);
+}
+
+// How many quads along the side lie in an order of their own. Which that is goes by the place along the sum, inside of
+// what is fetched at once.
+int64_t Operands::swizzle_of(const Side& side) const {
+  constexpr int64_t kQuads = kBanks / kLanes;
+  const int64_t apart = is_apart(side) ? own(side) : 1;
+  const int64_t all =
+      std::gcd(std::gcd(side.extent / apart, width(side) / apart), tile_.depth / kLanes);
+  return std::gcd(all, kQuads);
+}
+
+// Threads that fetch write along the sum, and those that multiply read along the side.
+Operands::Banks Operands::ask_banks(StageRef stage, int64_t count) {
+  const auto shown = [&](const schedule::Trace& trace) -> std::optional<int64_t> {
+    for (const schedule::Step& s : trace) {
+      const auto* swizzle = std::get_if<schedule::LayoutSwizzle>(&s);
+      if (swizzle != nullptr && swizzle->stage == stage)
+        return static_cast<int64_t>(Banks::kSwizzle);
+      const auto* align = std::get_if<schedule::StorageAlign>(&s);
+      if (align != nullptr && align->stage == stage) return static_cast<int64_t>(Banks::kPad);
+    }
+    return static_cast<int64_t>(Banks::kPlain);
+  };
+  const auto pad = static_cast<int64_t>(Banks::kPad), plain = static_cast<int64_t>(Banks::kPlain);
+  std::vector<int64_t> ways{pad, plain};
+  if (count > 1) ways.push_back(static_cast<int64_t>(Banks::kSwizzle));
+  const space::Value way = b_.ask({space::HoleKind::kSwitch, stage.id, 0}, "banks",
+                                  space::Domain::of(std::move(ways)), pad, nullptr, shown);
+  return static_cast<Banks>(int64_t{way});
 }
 
 // A constant is stored as it is fetched: along the sums outside, along its side inside.
@@ -136,7 +172,8 @@ void Operands::fetch_rows(StageRef stage, const Side& side) {
   const auto sum = static_cast<int64_t>(order.size()) - (is_apart(side) ? 4 : 3);
   std::rotate(order.begin() + sum, order.begin() + sum + 1, order.end() - 1);
   b_.reorder(order);
-  b_.storage_align(stage, sum, kBanks, kLanes);
+  if ((&side == &g_.slow ? slow_banks_ : fast_banks_) == Banks::kPad)
+    b_.storage_align(stage, sum, kBanks, kLanes);
 }
 
 // The operand is read along the sum without gaps, and so are the pieces of it.

@@ -28,9 +28,13 @@ class Operands {
 
  private:
   using Side = schedule::GemmSide;
+  // What keeps threads from waiting for the same bank of shared memory.
+  enum class Banks : int64_t { kPad, kPlain, kSwizzle };
 
   void lay_out(const Side& side);
   void lay_out_quads(const Side& side);
+  int64_t swizzle_of(const Side& side) const;
+  Banks ask_banks(space::StageRef stage, int64_t count);
   void lay_out_constant(const Side& side);
   void keep_apart(space::StageRef stage, int64_t dim);
   void fetch(space::StageRef stage, const Side& side, space::Loop steps);
@@ -52,6 +56,7 @@ class Operands {
   const te::ComputeOp& op_;
   const schedule::Gemm& g_;
   const Tile& tile_;
+  Banks slow_banks_ = Banks::kPad, fast_banks_ = Banks::kPad;
 };
 
 }  // namespace tenon::templates::gpu

@@ -20,8 +20,15 @@ constexpr int64_t kCopies = 32;     // of what a thread does with its elements
 
 }  // namespace
 
-// A part for each thread, and for a few of them again where there are many.
+// A part for each thread, and for a few of them again where there are many and do not exchange them.
 void RowNests::add_sum(StageRef stage) {
+  if (can_exchange(stage)) {
+    nests_.push_back({.stage = stage,
+                      .parts = {part_of(stage, lanes_, threads_)},
+                      .chains = {},
+                      .exchanged = true});
+    return;
+  }
   Nest n{.stage = stage, .parts = {part_of(stage, lanes_, threads_)}, .chains = {}};
   if (threads_ > kMostParts) n.parts.push_back(part_of(stage, 1, kAtLast));
   if (b_.refused()) return;
@@ -30,6 +37,15 @@ void RowNests::add_sum(StageRef stage) {
   const int64_t chains = divisor(found, kChains);
   if (chains > 1 && found > chains) n.chains = part_of(stage, 1, chains);
   nests_.push_back(std::move(n));
+}
+
+// Every thread of the row has a part, and warps can exchange them.
+bool RowNests::can_exchange(StageRef stage) const {
+  if (b_.refused() || !exchange_ || b_.now(stage).output.dtype().bytes() != 4) return false;
+  int64_t length = 1;
+  for (const te::Axis& a : b_.now(stage).reduce_axes) length *= a.extent;
+  const int64_t n = threads_, warp = b_.target().gpu().warp_threads;
+  return length % lanes_ == 0 && length / lanes_ >= n && (n <= warp || n % warp == 0);
 }
 
 void RowNests::add_kept(StageRef stage, size_t row_axes) {
@@ -105,10 +121,40 @@ void RowNests::bind_rows(StageRef stage, size_t axes) {
 void RowNests::reduce(const Nest& n) {
   const auto readers = b_.state().readers(n.stage.id);
   const auto at = readers.size() == 1 ? thread_.find(readers[0]) : thread_.end();
+  if (n.exchanged) {
+    const bool all = at != thread_.end() && b_.extent(at->second) == threads_;
+    return all ? exchange_at(n, at->second) : exchange_for_all(n);
+  }
   if (at == thread_.end()) return reduce_for_all(n);
   const Loop thread = at->second;
   add_up(n.stage, thread);
   finish(n, thread);
+}
+
+// The threads that read the result have it from each other.
+void RowNests::exchange_at(const Nest& n, Loop thread) {
+  b_.compute_at(n.stage, thread);
+  b_.add(schedule::SetScope{n.stage, ir::Scope::kRegister});
+  exchange(n);
+}
+
+// One of them leaves it in shared memory.
+void RowNests::exchange_for_all(const Nest& n) {
+  b_.compute_shared(n.stage, block_);
+  if (b_.refused()) return;
+  bind_rows(n.stage, b_.now(n.stage).axes.size());
+  exchange(n);
+}
+
+void RowNests::exchange(const Nest& n) {
+  if (b_.refused()) return;
+  const StageRef part = n.parts[0];
+  const Loop thread = b_.axis(n.stage, b_.now(n.stage).axes.size());
+  b_.bind(thread, ir::ThreadTag::kThreadX);
+  b_.compute_at(part, thread);
+  b_.add(schedule::SetScope{part, ir::Scope::kRegister});
+  write_out_sums(b_, part);
+  set_thread(part, thread);
 }
 
 void RowNests::reduce_for_all(const Nest& n) {

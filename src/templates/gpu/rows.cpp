@@ -153,7 +153,7 @@ class Writer {
         b_.compute_inline(b_.stage(op->name()));
     }
     ask();
-    gpu::RowNests nests(b_, threads_, rows_, lanes());
+    gpu::RowNests nests(b_, threads_, rows_, lanes(), exchange_ == 1);
     for (const te::OpRef& op : b_.dag().ops) {
       const StageRef stage = b_.stage(op->name());
       if (op->is_reduction())
@@ -190,6 +190,7 @@ class Writer {
       counts.push_back(n);
     const Domain several = Domain::of(std::move(counts));
     rows_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "rows", several, several.nearest(rows));
+    exchange_ = gpu::ask_exchange(b_, out_);
   }
 
   // Inputs that only the last step reads, at its own axes.
@@ -252,7 +253,7 @@ class Writer {
   Builder& b_;
   StageRef out_;
   size_t last_ = 0;  // of the axes of rows, the one whose neighbours a block has
-  Value threads_ = 1, rows_ = 1;
+  Value threads_ = 1, rows_ = 1, exchange_ = 0;
 };
 
 }  // namespace

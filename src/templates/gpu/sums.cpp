@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long sums of which none reads what another does: a matrix times a vector, means of images. A few
-// threads share each sum, and one of them adds up what they found; a block has several sums.
+// threads share each sum; they combine what they found, or one of them adds it up. A block has several
+// sums.
 //
 //   Y[j] = sum(k) X[k] * W[j, k]                                      32 threads, 4 sums of a block
 //     =>  Y.rf[j, t] = sum(k.0, k.2) X[k.0*128 + t*4 + k.2] * W[j, ..] by thread t of row j
-//         Y[j] = sum(t) Y.rf[j, t], in four sums of their own
+//         Y[j] = sum(t) Y.rf[j, t], by all of them (schedule/combined.h), or in four sums of their own
 #include <algorithm>
 
+#include "schedule/primitives/set_scope.h"
 #include "templates/anchor.h"
 #include "templates/gpu/kernels.h"
 
@@ -89,13 +91,44 @@ class Writer {
   void run() {
     if (is_movable(s_, b_.dag())) lay_out();
     sum_ = b_.stage(op_.name());
-    if (s_.chain.final == s_.chain.anchor) sum_ = b_.cache_write(sum_, ir::Scope::kLocal);
     for (const te::ComputeOp* op : s_.chain.inlined) {
       if (op != s_.chain.anchor) b_.compute_inline(b_.stage(op->name()));
     }
     ask();
+    exchange_ == 1 ? exchange() : meet();
+  }
+
+ private:
+  static constexpr ir::ThreadTag kX = ir::ThreadTag::kThreadX, kY = ir::ThreadTag::kThreadY;
+  ir::ThreadTag across() const { return s_.along ? kY : kX; }
+
+  // Threads along x combine what they found. A result that something follows waits in shared memory.
+  void exchange() {
     const StageRef parts = share_out();
-    const auto [block, thread] = bind_result();
+    if (b_.refused()) return;
+    const Loop found = b_.axis(sum_, op_.axes.size());
+    if (sum_ == out_) {
+      bind_result({found});
+    } else {
+      const Loop block = bind_result({})[0];
+      b_.compute_shared(sum_, block);
+      if (b_.refused()) return;
+      b_.bind(b_.axis(sum_, s_.axis), kY);
+    }
+    b_.bind(found, kX);
+    b_.compute_at(parts, found);
+    b_.add(schedule::SetScope{parts, ir::Scope::kRegister});
+    write_out(parts);
+  }
+
+  // Each leaves what it found in shared memory, and one adds it up.
+  void meet() {
+    if (s_.chain.final == s_.chain.anchor) sum_ = b_.cache_write(sum_, ir::Scope::kLocal);
+    const StageRef parts = share_out();
+    if (b_.refused()) return;
+    const Loop all = b_.axis(sum_, op_.axes.size());
+    chains_ = b_.rfactor(b_.split<2>(all, {kChains})[1], static_cast<int64_t>(op_.axes.size()));
+    const auto [block, thread] = bind_result({});
     if (b_.refused()) return;
     for (const StageRef s : {sum_, chains_}) {
       b_.compute_at(s, thread);
@@ -109,10 +142,6 @@ class Writer {
     b_.compute_at(part, share);
     write_out(part);
   }
-
- private:
-  static constexpr ir::ThreadTag kX = ir::ThreadTag::kThreadX, kY = ir::ThreadTag::kThreadY;
-  ir::ThreadTag across() const { return s_.along ? kY : kX; }
 
   // The dimensions of the result first, then those of the sum in its order.
   void lay_out() {
@@ -147,6 +176,7 @@ class Writer {
       sizes.push_back(n);
     const Domain domain = Domain::of(std::move(sizes));
     sums_ = b_.ask({HoleKind::kFactor, out_.id, 2}, "sums", domain, domain.nearest(sums));
+    if (s_.along && op_.output.dtype().bytes() == 4) exchange_ = gpu::ask_exchange(b_, out_);
   }
 
   int64_t lanes() const {
@@ -164,11 +194,7 @@ class Writer {
     if (lanes() > 1) cut.emplace_back(lanes());
     const std::vector<Loop> parts = b_.split(b_.fuse(loops), cut);
     if (b_.refused()) return {};
-    const StageRef rf = b_.rfactor(parts[1], static_cast<int64_t>(op_.axes.size()));
-    if (b_.refused()) return {};
-    const Loop found = b_.axis(sum_, op_.axes.size());
-    chains_ = b_.rfactor(b_.split<2>(found, {kChains})[1], static_cast<int64_t>(op_.axes.size()));
-    return rf;
+    return b_.rfactor(parts[1], static_cast<int64_t>(op_.axes.size()));
   }
 
   // Several reads of a thread are under way at once, however long its part is.
@@ -182,28 +208,33 @@ class Writer {
     if (lanes() > 1) b_.unroll(b_.axis(part, op_.axes.size() + 2));
   }
 
-  // Blocks of neighbouring results. Returns the loop of the blocks and that of the threads.
-  std::array<Loop, 2> bind_result() {
+  // Blocks of neighbouring results, outside of the loops `inside`. Returns the loop of the blocks and, where there are
+  // none of these, that of the threads, of which one has the result.
+  std::array<Loop, 2> bind_result(const std::vector<Loop>& inside) {
     if (b_.refused()) return {};
     std::vector<Loop> outer;
     for (size_t d = 0; d < op_.axes.size(); ++d) outer.push_back(b_.axis(out_, d));
-    const auto [blocks, sums, one] = b_.split<3>(outer[s_.axis], {sums_, 1});
-    outer[s_.axis] = blocks;
+    std::vector<Value> cut{sums_};
+    if (inside.empty()) cut.emplace_back(1);
+    const std::vector<Loop> parts = b_.split(outer[s_.axis], cut);
+    if (b_.refused()) return {};
+    outer[s_.axis] = parts[0];
     std::vector<Loop> order = outer;
-    order.insert(order.end(), {sums, one});
+    order.insert(order.end(), parts.begin() + 1, parts.end());
+    order.insert(order.end(), inside.begin(), inside.end());
     b_.reorder(order);
     const Loop block = b_.fuse(outer);
     b_.bind(block, ir::ThreadTag::kBlockX);
-    b_.bind(sums, across());
-    b_.bind(one, s_.along ? kX : kY);
-    return {block, one};
+    b_.bind(parts[1], across());
+    if (inside.empty()) b_.bind(parts[2], s_.along ? kX : kY);
+    return {block, parts.back()};
   }
 
   const Sums& s_;
   Builder& b_;
   const te::ComputeOp& op_;
   StageRef out_, sum_, chains_;
-  Value share_ = 1, sums_ = 1;
+  Value share_ = 1, sums_ = 1, exchange_ = 0;
 };
 
 }  // namespace

@@ -153,6 +153,8 @@ double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu) {
   return clocks;
 }
 
+double launching() { return kLaunch; }
+
 double copying(double bytes, const target::Gpu& gpu) {
   return kSmallKernel + bytes / (kCopied * gpu.multiprocessors);
 }

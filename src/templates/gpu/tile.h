@@ -28,6 +28,8 @@ struct ProductSize {
 
 // In clocks of a multiprocessor.
 double estimate(const Tile& t, const ProductSize& p, const target::Gpu& gpu);
+// What a kernel takes beside its work.
+double launching();
 // A kernel that does little but read and write so many bytes.
 double copying(double bytes, const target::Gpu& gpu);
 // Reading so many bytes that no cache has.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by Winograd's algorithms, where they are estimated to be faster than by their
-// definition. Three kernels: tiles of the input transformed, a thread for each tile and channel; a
+// definition. One kernel (winograd_fused.h) where that fills the card, else three: tiles of the input transformed, a thread for each tile and channel; a
 // product per point of a tile (contraction.h); tiles of the output transformed, with what follows.
 #include "schedule/algorithms/winograd.h"
 #include "schedule/primitives/set_scope.h"
+#include "schedule/primitives/variant.h"
 #include "templates/algorithm_choice.h"
 #include "templates/gpu/contraction.h"
 #include "templates/gpu/kernels.h"
+#include "templates/gpu/winograd_fused.h"
 #include "templates/winograd_match.h"
 #include "templates/write.h"
 
@@ -57,6 +59,16 @@ double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gp
          gpu::copying(in + kBytes * s.in, gpu) + gpu::copying(out + kBytes * s.out, gpu);
 }
 
+// One kernel must be estimated to take so much less time than three, whose estimate rests on more.
+constexpr double kOneKernel = 0.9;
+
+double best_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gpu) {
+  const double three = winograd_clocks(c, a, gpu);
+  const auto size = gpu::fused_size(c, schedule::row_of(a));
+  const auto one = size ? gpu::choose_fused(*size, gpu) : std::nullopt;
+  return one ? std::min(three, one->clocks / kOneKernel) : three;
+}
+
 double direct_clocks(const WinogradConv& c, const schedule::Gemm& g, const target::Gpu& gpu) {
   double weights = 4;
   for (const int64_t e : c.w.shape()) weights *= static_cast<double>(e);
@@ -74,7 +86,7 @@ std::optional<Algorithm> choose_gpu_winograd(const WinogradConv& c, const Builde
                           [&](Algorithm a) -> std::optional<double> {
                             if (!schedule::is_winograd(a) || schedule::row_of(a).stride != 1)
                               return std::nullopt;
-                            return winograd_clocks(c, a, gpu);
+                            return best_clocks(c, a, gpu);
                           });
 }
 
@@ -92,12 +104,32 @@ class Writer {
     b_.compute_inline(part(".y"));
     if (c_.chain.anchor != c_.chain.final) b_.compute_inline(anchor);
     if (b_.refused()) return;
+    const auto size = gpu::fused_size(c_, row_);
+    if (size && is_fused(*size)) {
+      const auto rule = gpu::choose_fused(*size, b_.target().gpu());
+      return gpu::write_fused(b_, c_, *size, rule ? rule->tile : gpu::FusedTile{});
+    }
     multiply();
     transform_input();
     transform_output();
   }
 
  private:
+  bool is_fused(const gpu::FusedSize& size) {
+    const target::Gpu& gpu = b_.target().gpu();
+    const auto one = gpu::choose_fused(size, gpu);
+    const bool rule = one && one->clocks < kOneKernel * winograd_clocks(c_, row_.algorithm, gpu);
+    const auto shown = [](const schedule::Trace& trace) -> std::optional<int64_t> {
+      return std::none_of(trace.begin(), trace.end(), [](const schedule::Step& s) {
+        const auto* v = std::get_if<schedule::Variant>(&s);
+        return v != nullptr && v->algorithm == Algorithm::kGemm;
+      });
+    };
+    const space::StageRef out = b_.stage(c_.chain.final->name());
+    return b_.ask({space::HoleKind::kSwitch, out.id, 1}, "one_kernel", space::Domain::range(0, 1),
+                  rule ? 1 : 0, nullptr, shown) == 1;
+  }
+
   StageRef part(const char* name) const { return made(b_, op_.name() + name); }
 
   void multiply() {
