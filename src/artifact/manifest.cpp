@@ -54,7 +54,9 @@ Json dims_json(const Program& program) {
   Json list = Json::array();
   for (const Dim& d : program.dims) {
     list.push_back({{"name", d.name}, {"values", d.values}});
-    if (d.compiled != d.values) list.back()["put_together_of"] = d.compiled;
+    if (d.compiled != d.values) {
+      list.back()[d.padded ? "padded_to" : "put_together_of"] = d.compiled;
+    }
   }
   return list;
 }
@@ -144,6 +146,8 @@ std::string param_text(const Param& p) {
       return fmt::format("arena {}+{}", p.offset, p.bytes);
     case Place::kNumbers:
       return fmt::format("numbers {}+{}", p.offset, p.bytes);
+    case Place::kSize:
+      return fmt::format("size {}", p.index);
   }
   return "";
 }

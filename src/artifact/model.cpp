@@ -32,8 +32,11 @@ std::vector<Dim> parse_dims(const Json& manifest) {
   std::vector<Dim> dims;
   if (!manifest.contains("dims")) return dims;
   for (const Json& d : manifest.at("dims")) {
-    const char* compiled = d.contains("put_together_of") ? "put_together_of" : "values";
-    dims.push_back({d.at("name"), d.at("values"), d.at(compiled)});
+    const bool padded = d.contains("padded_to");
+    const char* compiled = padded                          ? "padded_to"
+                           : d.contains("put_together_of") ? "put_together_of"
+                                                           : "values";
+    dims.push_back({d.at("name"), d.at("values"), d.at(compiled), padded});
   }
   return dims;
 }
@@ -197,8 +200,14 @@ std::vector<StepInfo> Session::steps() const {
       if (t.dims[a] >= 0) sizes[static_cast<size_t>(t.dims[a])] = t.shape[a];
     }
   }
-  const auto parted =
-      std::find_if(dims.begin(), dims.end(), [](const Dim& d) { return d.compiled != d.values; });
+  for (size_t d = 0; d < dims.size(); ++d) {
+    const std::vector<int64_t>& compiled = dims[d].compiled;
+    if (dims[d].padded) {
+      sizes[d] = *std::lower_bound(compiled.begin(), compiled.end(), sizes[d]);
+    }
+  }
+  const auto parted = std::find_if(
+      dims.begin(), dims.end(), [](const Dim& d) { return d.compiled != d.values && !d.padded; });
   if (parted == dims.end()) return model_.impl_->variants.at(sizes);
   int64_t& part = sizes[static_cast<size_t>(parted - dims.begin())];
   std::vector<StepInfo> steps;

@@ -46,6 +46,9 @@ void check_place(const Program& p, const Variant& v, const Param& param, bool re
                   param.offset + param.bytes <=
                       static_cast<int64_t>(p.numbers.size() * sizeof(int64_t)));
       break;
+    case Place::kSize:
+      TENON_CHECK(read && index < p.dims.size() && param.bytes == sizeof(int64_t));
+      break;
   }
   TENON_CHECK(param.offset % alignment(p.target) == 0) << "offset " << param.offset;
 }

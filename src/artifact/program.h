@@ -24,7 +24,8 @@ struct TensorInfo {
   std::string name;  // as in the model
   ir::DType dtype;
   std::vector<int64_t> shape;  // an extent may be 0; of open dimensions, the largest
-  // Inputs say for each axis which open dimension it has; -1: its size is fixed. Empty: all are.
+  // Inputs say for each axis which open dimension it has; -1: its size is fixed. Empty: all are. Outputs say so of
+  // dimensions that are padded.
   std::vector<int32_t> dims = {};
   int64_t bytes() const;
 };
@@ -34,14 +35,16 @@ struct Dim {
   std::string name;
   std::vector<int64_t> values;    // that it may have, ascending
   std::vector<int64_t> compiled;  // that there are variants of; all, or what Program::batch says
+  // Other sizes run as the next larger one that is compiled: tensors are padded, and kernels are told the size.
+  bool padded = false;
 };
 
-enum class Place : uint8_t { kInput, kOutput, kWeights, kArena, kNumbers };
+enum class Place : uint8_t { kInput, kOutput, kWeights, kArena, kNumbers, kSize };
 
 // A Param says where a parameter of a kernel lies. Offsets are multiples of alignment(target).
 struct Param {
   Place place = Place::kArena;
-  int32_t index = 0;   // kInput, kOutput: which one
+  int32_t index = 0;   // kInput, kOutput: which one; kSize: of which open dimension
   int64_t offset = 0;  // kWeights, kArena, kNumbers: bytes from the start
   int64_t bytes = 0;
 };

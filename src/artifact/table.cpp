@@ -23,14 +23,15 @@ constexpr const char* kTypes =
     "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
     "[32 x i8], ptr, ptr, ptr, ptr, i32, i32 }\n"
     "%dim = type { ptr, ptr, i64 }\n"
-    "%compiled = type { ptr, i64 }\n"
+    "%compiled = type { ptr, i64, i64 }\n"
     "%variant = type { ptr, ptr, ptr, i64 }\n";
 
 static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kOutput) == kTenonOutput &&
               static_cast<int>(Place::kWeights) == kTenonWeights &&
               static_cast<int>(Place::kArena) == kTenonArena &&
-              static_cast<int>(Place::kNumbers) == kTenonNumbers);
+              static_cast<int>(Place::kNumbers) == kTenonNumbers &&
+              static_cast<int>(Place::kSize) == kTenonSize);
 
 std::string tensors(TableText& text, const std::vector<TensorInfo>& all) {
   std::vector<std::string> items;
@@ -87,8 +88,8 @@ std::string sizes(TableText& text, const Program& program,
     const std::string values = text.wide_numbers(d.values);
     dims.push_back(
         fmt::format("{{ ptr {}, ptr {}, i64 {} }}", text.string(d.name), values, d.values.size()));
-    compiled.push_back(
-        fmt::format("{{ ptr {}, i64 {} }}", text.wide_numbers(d.compiled), d.compiled.size()));
+    compiled.push_back(fmt::format("{{ ptr {}, i64 {}, i64 {} }}", text.wide_numbers(d.compiled),
+                                   d.compiled.size(), d.padded ? 1 : 0));
   }
   const std::string dim_list = text.array("%dim", dims);
   const std::string compiled_list = text.array("%compiled", compiled);

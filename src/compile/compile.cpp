@@ -13,6 +13,7 @@
 #include "compile/kernels.h"
 #include "compile/memory_check.h"
 #include "compile/names.h"
+#include "compile/packed.h"
 #include "graph/memory.h"
 #include "support/parallel.h"
 
@@ -136,13 +137,15 @@ class Places {
 // Constants in the layouts that kernels read them in, each once.
 class Weights {
  public:
-  Weights(const graph::Graph& g, artifact::Program& program) : g_(g), program_(program) {}
+  Weights(const graph::Graph& g, artifact::Program& program, PackedWeights* packed)
+      : g_(g), program_(program), packed_(packed) {}
 
   Param add(ValueId v, const Stored& stored) {
     const layout::Layout& l = stored.layout;
     const std::string how =
         (stored.transform ? stored.transform->text() : "") + layout::to_string(l);
-    const auto key = std::pair(g_.value(v).data.get(), how);
+    const graph::Data& data = g_.value(v).data;
+    const auto key = std::pair(packed_ != nullptr ? packed_->same_as_before(data) : data, how);
     const auto [it, first] = known_.try_emplace(key);
     if (first) {
       it->second.place = Place::kWeights;
@@ -153,28 +156,37 @@ class Weights {
       it->second.bytes = n;
       program_.weights_bytes += artifact::align_up(n, artifact::alignment(program_.target));
       program_.weights.push_back({it->second.offset, nullptr});
-      jobs_.push_back({v, stored});
+      jobs_.push_back({key.first, how, stored});
     }
     return it->second;
   }
 
   void pack(int threads) {
     for_each_parallel(jobs_.size(), threads, [&](size_t i) {
-      const auto& [v, stored] = jobs_[i];
-      graph::Data data = g_.value(v).data;
+      const auto& [given, how, stored] = jobs_[i];
+      graph::Data& to = program_.weights[i].data;
+      if (packed_ != nullptr && (to = packed_->find(given, how)) != nullptr) return;
+      graph::Data data = given;
       if (stored.transform != nullptr)
         data = std::make_shared<const ir::Array>(stored.transform->apply(*data));
-      program_.weights[i].data = stored.layout.is_identity()
-                                     ? data
-                                     : std::make_shared<const ir::Array>(stored.layout.pack(*data));
+      to = stored.layout.is_identity()
+               ? data
+               : std::make_shared<const ir::Array>(stored.layout.pack(*data));
+      if (packed_ != nullptr) packed_->keep(given, how, to);
     });
   }
 
  private:
   const graph::Graph& g_;
   artifact::Program& program_;
-  std::map<std::pair<const ir::Array*, std::string>, Param> known_;
-  std::vector<std::pair<ValueId, Stored>> jobs_;
+  struct Job {
+    graph::Data data;
+    std::string how;
+    Stored stored;
+  };
+  std::map<std::pair<graph::Data, std::string>, Param> known_;
+  std::vector<Job> jobs_;
+  PackedWeights* packed_;
 };
 
 void add_tensors(const graph::Graph& g, artifact::Program& program) {
@@ -216,7 +228,7 @@ plan::Network decide(graph::Graph g, const std::string& name, const Options& opt
   return plan::decide(std::move(g), library_name(name), how);
 }
 
-artifact::Program build(const plan::Network& n, const Options& options) {
+artifact::Program build(const plan::Network& n, const Options& options, PackedWeights* known) {
   const auto tell = [&](const char* phase) {
     if (options.progress) options.progress(phase, 0, 0);
   };
@@ -231,12 +243,16 @@ artifact::Program build(const plan::Network& n, const Options& options) {
   tell("weights");
   const Places places(n.graph, n.partition, n.layouts, options.target);
   program.arena_bytes = places.arena_bytes();
-  Weights weights(n.graph, program);
+  Weights weights(n.graph, program, known);
   add_steps(n, kernels, places, weights, program);
   weights.pack(options.threads);
   for (Lowered& l : kernels) program.kernels.push_back(std::move(l.kernel));
   check_memory(n.graph, n.partition, n.layouts, program);
   return program;
+}
+
+artifact::Program build(const plan::Network& n, const Options& options) {
+  return build(n, options, nullptr);
 }
 
 artifact::Program compile(graph::Graph g, const std::string& name, const Options& options) {

@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 #include <utility>
 
+#include "compile/packed.h"
 #include "support/check.h"
-#include "support/hash.h"
 
 namespace tenon::compile {
 namespace {
@@ -22,17 +21,6 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<artifact::TensorIn
   return shapes;
 }
 
-// The hash looks at some of the bytes only; arrays with the same hash are compared as a whole.
-uint64_t hash_of(const ir::Array& a) {
-  constexpr int64_t kLooked = 512;
-  const auto* bytes = reinterpret_cast<const char*>(a.data());
-  const int64_t step = std::max<int64_t>(1, a.bytes() / kLooked);
-  Hasher h;
-  h.add(a.bytes());
-  for (int64_t i = 0; i < a.bytes(); i += step) h.add(static_cast<int64_t>(bytes[i]));
-  return h.value();
-}
-
 // "k3_conv" of one program as the name of kernel 17 of all: "k17_conv".
 std::string renamed(const std::string& name, size_t index) {
   return fmt::format("k{}_{}", index, name.substr(name.find('_') + 1));
@@ -41,8 +29,8 @@ std::string renamed(const std::string& name, size_t index) {
 }  // namespace
 
 Joiner::Joiner(std::vector<artifact::Dim> dims, std::vector<std::vector<int32_t>> input_dims,
-               int32_t batch)
-    : input_dims_(std::move(input_dims)) {
+               std::vector<std::vector<int32_t>> output_dims, int32_t batch)
+    : input_dims_(std::move(input_dims)), output_dims_(std::move(output_dims)) {
   size_t count = 1;
   for (const artifact::Dim& d : dims) count *= d.compiled.size();
   all_.variants.reserve(count);  // steps keep their addresses
@@ -51,14 +39,10 @@ Joiner::Joiner(std::vector<artifact::Dim> dims, std::vector<std::vector<int32_t>
 }
 
 int64_t Joiner::keep_weight(const std::shared_ptr<const ir::Array>& data) {
-  const uint64_t hash = hash_of(*data);
+  const uint64_t hash = sampled_hash(*data);
   for (auto [it, end] = weights_.equal_range(hash); it != end; ++it) {
     const artifact::Weight& known = all_.weights[it->second];
-    const auto bytes = static_cast<size_t>(data->bytes());
-    if (known.data->bytes() == data->bytes() &&
-        (bytes == 0 || std::memcmp(known.data->data(), data->data(), bytes) == 0)) {
-      return known.offset;
-    }
+    if (known.data == data || equal_bytes(*known.data, *data)) return known.offset;
   }
   const int64_t offset = all_.weights_bytes;
   weights_.emplace(hash, all_.weights.size());
@@ -67,8 +51,25 @@ int64_t Joiner::keep_weight(const std::shared_ptr<const ir::Array>& data) {
   return offset;
 }
 
+void Joiner::take_size_inputs(artifact::Program& program) const {
+  const size_t own = input_dims_.size();
+  std::vector<int32_t> dims;
+  for (size_t d = 0; d < all_.dims.size(); ++d) {
+    if (all_.dims[d].padded) dims.push_back(static_cast<int32_t>(d));
+  }
+  TENON_CHECK(program.inputs.size() == own + dims.size());
+  for (artifact::Step& s : program.steps) {
+    for (artifact::Param& p : s.params) {
+      const auto index = static_cast<size_t>(p.index);
+      if (p.place == Place::kInput && index >= own) p = {Place::kSize, dims[index - own], 0, 8};
+    }
+  }
+  program.inputs.resize(own);
+}
+
 void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
   program.check();
+  take_size_inputs(program);
   if (all_.variants.empty()) {
     all_.name = program.name;
     all_.target = program.target;
@@ -175,6 +176,15 @@ void Joiner::set_largest() {
     t.dims = dims;
     for (size_t a = 0; a < dims.size(); ++a) {
       if (dims[a] >= 0) t.shape[a] = all_.dims[static_cast<size_t>(dims[a])].values.back();
+    }
+  }
+  for (size_t i = 0; i < all_.outputs.size(); ++i) {
+    const std::vector<int32_t>& dims = output_dims_[i];
+    all_.outputs[i].dims = dims;
+    for (size_t a = 0; a < dims.size(); ++a) {
+      if (dims[a] >= 0) {
+        all_.outputs[i].shape[a] = all_.dims[static_cast<size_t>(dims[a])].values.back();
+      }
     }
   }
   if (all_.batch >= 0) {

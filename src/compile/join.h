@@ -2,7 +2,7 @@
 // Programs of one model at several sizes as one program with open dimensions: kernels and weights that are the same are there
 // once, and so are kernels that differ in whole numbers only (numbers.h).
 //
-//   Joiner j({{"batch", {1, 2, 4}, {1, 2, 4}}}, {{0, -1}}, -1);
+//   Joiner j({{"batch", {1, 2, 4}, {1, 2, 4}}}, {{0, -1}}, {{}}, -1);
 //   j.add({1}, at_1);  j.add({2}, at_2);  j.add({4}, at_4);
 //   artifact::Program all = j.finish();
 #pragma once
@@ -21,11 +21,12 @@ namespace tenon::compile {
 
 class Joiner {
  public:
-  // `input_dims` is TensorInfo::dims of each input; `batch` as Program has it.
+  // `input_dims` and `output_dims` are TensorInfo::dims of each; `batch` as Program has it.
   Joiner(std::vector<artifact::Dim> dims, std::vector<std::vector<int32_t>> input_dims,
-         int32_t batch);
+         std::vector<std::vector<int32_t>> output_dims, int32_t batch);
 
-  // Every combination of compiled sizes, the last dimension fastest. Only weights that are new are kept.
+  // Every combination of compiled sizes, the last dimension fastest. Only weights that are new are kept. Behind its own
+  // inputs a program has one for the size of each dimension that is padded.
   void add(const std::vector<int64_t>& sizes, artifact::Program program);
   artifact::Program finish();
 
@@ -37,6 +38,7 @@ class Joiner {
     Numbered numbered;
     std::string place;  // its first call
   };
+  void take_size_inputs(artifact::Program& program) const;
   int64_t keep_weight(const std::shared_ptr<const ir::Array>& data);
   void join_plans();
   void share_kernels();
@@ -45,7 +47,7 @@ class Joiner {
   void set_largest();
 
   artifact::Program all_;
-  std::vector<std::vector<int32_t>> input_dims_;
+  std::vector<std::vector<int32_t>> input_dims_, output_dims_;
   std::vector<Found> found_;
   std::vector<plan::TaskPlan> earlier_;                    // of sizes before the last one
   std::set<std::string> tasks_;                            // of these

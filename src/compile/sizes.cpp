@@ -5,10 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "compile/evaluator.h"
 #include "compile/items.h"
 #include "compile/join.h"
+#include "compile/packed.h"
+#include "compile/padding.h"
+#include "compile/steady.h"
 #include "support/check.h"
 
 namespace tenon::compile {
@@ -79,6 +83,101 @@ std::vector<int64_t> powers_of_two(int64_t most) {
   return list;
 }
 
+// Sizes that others are padded to: multiples of 8, beyond 64 of 16, and four to eight in every octave. A size of one is
+// compiled as it is: models often compute it in another way.
+constexpr int64_t kShort = 64, kPerOctave = 8;
+
+int64_t padded_size(int64_t size, int64_t most) {
+  if (size == 1) return 1;
+  const auto octave = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size - 1)));
+  const int64_t step = size <= kShort ? 8 : std::max<int64_t>(16, octave / kPerOctave);
+  return std::min(most, (size + step - 1) / step * step);
+}
+
+// What is found about a dimension whose sizes are padded.
+struct PaddedDim {
+  size_t dim = 0;
+  Padding padding;
+};
+
+class PaddingChoice {
+ public:
+  PaddingChoice(const OpenModel& model, const Dims& dims, size_t dim)
+      : model_(model), dims_(dims), dim_(dim) {
+    for (const std::vector<int32_t>& axes : model.input_dims) {
+      std::vector<bool>& has = inputs_.emplace_back();
+      for (const int32_t d : axes) has.push_back(d == static_cast<int32_t>(dim));
+    }
+  }
+
+  // Sets the compiled sizes of the dimension. Looks at the smallest size that is padded to each of them.
+  std::optional<PaddedDim> run(artifact::Dim& out) const {
+    const int64_t most = out.values.back();
+    std::optional<Padding> found;
+    std::vector<int64_t> compiled;
+    for (const int64_t size : out.values) {
+      const int64_t to = padded_size(size, most);
+      if (!compiled.empty() && size <= compiled.back()) continue;
+      if (to > size) {
+        const auto padding = find_padding(at(size), at(to), size, to, inputs_);
+        if (!padding || (found && *found != *padding)) return std::nullopt;
+        found = padding;
+      }
+      compiled.push_back(to);
+    }
+    if (!found) return std::nullopt;
+    out.compiled = compiled;
+    out.padded = true;
+    return PaddedDim{dim_, *found};
+  }
+
+ private:
+  graph::Graph at(int64_t size) const {
+    std::vector<int64_t> sizes;
+    for (const artifact::Dim& d : dims_) sizes.push_back(d.values.back());
+    sizes[dim_] = size;
+    return model_.at(sizes);
+  }
+
+  const OpenModel& model_;
+  const Dims& dims_;
+  size_t dim_;
+  std::vector<std::vector<bool>> inputs_;
+};
+
+std::vector<PaddedDim> choose_padding(const OpenModel& model, Dims& dims) {
+  std::vector<PaddedDim> padded;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].values.size() <= kMostUnpadded || dims[d].values.front() < 1) continue;
+    if (can_be_parted(model, dims, d)) continue;  // without computing padding
+    artifact::Dim fewer = dims[d];
+    if (auto found = PaddingChoice(model, dims, d).run(fewer)) {
+      dims[d] = std::move(fewer);
+      padded.push_back(*std::move(found));
+    }
+  }
+  return padded;
+}
+
+// By output and axis: which dimension that is padded it has.
+std::vector<std::vector<int32_t>> output_dims(const std::vector<PaddedDim>& padded,
+                                              const graph::Graph& g) {
+  std::vector<std::vector<int32_t>> dims;
+  for (size_t i = 0; i < g.outputs.size(); ++i) {
+    std::vector<int32_t> axes(g.value(g.outputs[i]).shape.size(), -1);
+    bool any = false;
+    for (const PaddedDim& p : padded) {
+      for (size_t a = 0; a < axes.size(); ++a) {
+        if (!p.padding.outputs[i][a]) continue;
+        axes[a] = static_cast<int32_t>(p.dim);
+        any = true;
+      }
+    }
+    dims.push_back(any ? axes : std::vector<int32_t>{});
+  }
+  return dims;
+}
+
 std::string text_of(const Dims& dims) {
   std::vector<std::string> parts;
   for (const artifact::Dim& d : dims) {
@@ -102,7 +201,7 @@ int32_t choose_parts(const OpenModel& model, Dims& dims) {
     const std::vector<int64_t> parts = powers_of_two(dims[d].values.back());
     Dims fewer = dims;
     fewer[d].compiled = parts;
-    if (parts.size() >= dims[d].values.size() || count_of(fewer) > most) continue;
+    if (dims[d].padded || parts.size() >= dims[d].values.size() || count_of(fewer) > most) continue;
     if (!can_be_parted(model, dims, d)) continue;
     dims = std::move(fewer);
     return static_cast<int32_t>(d);
@@ -112,6 +211,13 @@ int32_t choose_parts(const OpenModel& model, Dims& dims) {
       fmt::format("{} sizes are too many ({}): a library of this model holds {} combinations",
                   count_of(dims), text_of(dims), most),
       "give a list or steps, such as seq=16..512:16 or seq=32|64|128, or fewer dimensions");
+}
+
+// Limits by all dimensions, which name nodes by their places in the graph as imported.
+void limit(graph::Graph& g, const std::vector<PaddedDim>& padded, const Dims& dims) {
+  std::vector<LimitedDim> all;
+  for (const PaddedDim& p : padded) all.push_back({dims[p.dim].name, p.padding.limits});
+  add_limits(g, all);
 }
 
 }  // namespace
@@ -124,18 +230,26 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   }
   Dims dims;
   for (const OpenModel::Dim& d : model.dims) dims.push_back({d.name, d.sizes, d.sizes});
+  const std::vector<PaddedDim> padded = choose_padding(model, dims);
   const int32_t batch = choose_parts(model, dims);
-  Joiner joiner(dims, model.input_dims, batch);
+  std::vector<size_t> first(dims.size(), 0);
+  Joiner joiner(dims, model.input_dims, output_dims(padded, model.at(sizes_at(dims, first))),
+                batch);
   std::vector<size_t> at(dims.size(), 0);
   const size_t count = count_of(dims);
   size_t done = 0;
   Options how = options;
   how.progress = {};
   how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  PackedWeights packed;
   do {
     const std::vector<int64_t> sizes = sizes_at(dims, at);
     if (options.progress) options.progress("sizes", done++, count);
-    joiner.add(sizes, compile(model.at(sizes), name, how));
+    graph::Graph g = model.at(sizes);
+    limit(g, padded, dims);
+    plan::Network network = compile::decide(std::move(g), name, how);
+    if (!padded.empty()) use_steady_programs(network, how);
+    joiner.add(sizes, build(network, how, &packed));
   } while (next(dims, at));
   return joiner.finish();
 }

@@ -23,6 +23,8 @@ struct OpenModel {
   std::function<graph::Graph(const std::vector<int64_t>& sizes)> at;  // the model of these sizes
 };
 
+// With more sizes of one dimension some are compiled and others padded to these, if that is right.
+inline constexpr size_t kMostUnpadded = 16;
 // With more combinations of sizes batches are put together, if that is right.
 inline constexpr size_t kMostWhole = 64;
 // As many combinations are compiled of every model, and more of one with few nodes: compiling takes time for each node of

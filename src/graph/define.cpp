@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "te/limited.h"
 #include "te/limits.h"
 #include "te/splice.h"
 
@@ -30,8 +31,11 @@ struct Append {
                      in[0].dtype())};
   }
   std::vector<te::Tensor> operator()(const MatMul& m) const {
-    return {narrowed(b, name, te::batch_matmul(b, name, in[0], in[1], m.trans_a, m.trans_b),
-                     in[0].dtype())};
+    // A third input says how many of the products are summed.
+    const te::Tensor sum =
+        in.size() > 2 ? te::limited_matmul(b, name, in[0], in[1], m.trans_a, m.trans_b, in[2])
+                      : te::batch_matmul(b, name, in[0], in[1], m.trans_a, m.trans_b);
+    return {narrowed(b, name, sum, in[0].dtype())};
   }
   std::vector<te::Tensor> operator()(const Transpose& t) const {
     return {te::transpose(b, name, in[0], t.perm)};

@@ -33,10 +33,21 @@ size_t all_inputs_bytes() {
   return bytes;
 }
 
+// The last variant is the largest in each dimension; what is padded may be larger than the caller's tensors.
+size_t staged_bytes(int32_t tensor) {
+  const tenon_model_variant last =
+      tenon_model.variants != nullptr ? tenon_model.variants[variant_count() - 1] : sole_variant();
+  const bool is_input = tensor < tenon_model.input_count;
+  const int32_t i = is_input ? tensor : tensor - tenon_model.input_count;
+  const size_t given = is_input ? tenon_model.inputs[i].bytes : tenon_model.outputs[i].bytes;
+  const size_t padded = is_input ? last.inputs[i].bytes : last.outputs[i].bytes;
+  return align_up(given > padded ? given : padded, kAlignment);
+}
+
 size_t staging_bytes() {
-  size_t bytes = all_inputs_bytes();
-  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
-    bytes += align_up(tenon_model.outputs[i].bytes, kAlignment);
+  size_t bytes = 0;
+  for (int32_t i = 0; i < tenon_model.input_count + tenon_model.output_count; ++i) {
+    bytes += staged_bytes(i);
   }
   return bytes;
 }
@@ -129,15 +140,12 @@ bool map_workspace(tenon_model_ctx& ctx) {
 
 void place_staging(tenon_model_ctx& ctx) {
   char* at = ctx.workspace + tenon_model.arena_bytes + tenon_model.scratch_bytes;
-  for (int32_t i = 0; i < tenon_model.input_count; ++i) {
+  for (int32_t i = 0; i < tenon_model.input_count + tenon_model.output_count; ++i) {
     ctx.staging[i] = at;
-    at += align_up(tenon_model.inputs[i].bytes, kAlignment);
-  }
-  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
-    ctx.staging[tenon_model.input_count + i] = at;
-    at += align_up(tenon_model.outputs[i].bytes, kAlignment);
+    at += staged_bytes(i);
   }
   ctx.kept_inputs = at;
+  ctx.size_places = at + (tenon_model.batch >= 0 ? all_inputs_bytes() : 0);
 }
 
 // Where a parameter is that no run changes; null: it is the caller's.
@@ -149,6 +157,8 @@ void* fixed_param(const tenon_model_ctx& ctx, const tenon_model_param& p) {
       return const_cast<char*>(ctx.weights.data + p.offset);  // kernels only read it
     case kTenonNumbers:
       return const_cast<int64_t*>(tenon_model.numbers + p.offset / int64_t{sizeof(int64_t)});
+    case kTenonSize:
+      return ctx.size_places + static_cast<size_t>(p.index) * kAlignment;
     default:
       return nullptr;
   }
@@ -242,7 +252,8 @@ void place_params(tenon_model_ctx& ctx, const tenon_model_variant& variant) {
 // Never 0: even a parameter without bytes points somewhere.
 size_t workspace_bytes() {
   return static_cast<size_t>(tenon_model.arena_bytes + tenon_model.scratch_bytes) +
-         staging_bytes() + (tenon_model.batch >= 0 ? all_inputs_bytes() : 0) + kAlignment;
+         staging_bytes() + (tenon_model.batch >= 0 ? all_inputs_bytes() : 0) +
+         (static_cast<size_t>(tenon_model.dim_count) + 1) * kAlignment;
 }
 
 void destroy_context(tenon_model_ctx* ctx) {

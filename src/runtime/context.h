@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A context of a compiled model: memory, weights, threads and the parameters of all steps.
 //
-// Its workspace:   arena | scratch of the running kernel | staging of inputs and outputs | inputs as they were
+// Its workspace:   arena | scratch of the running kernel | staging of inputs and outputs | inputs as they were | sizes
 //
-// The last part is there where sizes are put together of several runs: an output of the first may lie in the memory of an
-// input that the second reads.
+// Inputs as they were are there where sizes are put together of several runs: an output of the first may lie in the memory
+// of an input that the second reads. The sizes of open dimensions are there for kernels to read, each in a place of its own.
 #pragma once
 
 #include "runtime/atomic.h"
@@ -50,6 +50,10 @@ int64_t batch_of(const tenon_model_ctx& ctx);
 // Whether an input has one part for each item of that size; the others are the same for all items.
 bool has_items(int32_t input);
 
+// The extent of an axis of a tensor of the variant that runs, without padding.
+int64_t extent_within(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis);
+bool is_padded(const tenon_model_ctx& ctx, const tenon_model_tensor& t);
+
 // Fills in the tensors of the next run from the sizes.
 void set_tensors(tenon_model_ctx& ctx);
 
@@ -73,6 +77,7 @@ struct tenon_model_ctx {
   void** used = nullptr;                  // the same: what kernels get in this run
   const void** part = nullptr;  // the same: the caller's memory, where the current part begins
   char* kept_inputs = nullptr;  // memory for all inputs
+  char* size_places = nullptr;  // the size of each open dimension, kAlignment bytes apart
   tenon_model_variant sole{};
   const tenon_model_variant* placed = nullptr;  // whose parameters are filled in
   int64_t* sizes = nullptr;                     // by open dimension

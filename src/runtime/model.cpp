@@ -26,9 +26,63 @@ bool overlaps(const void* output, size_t bytes, const void* const* inputs,
   return false;
 }
 
+// Bytes of one step along an axis, and of one without padding.
+struct Step {
+  size_t padded;
+  size_t within;
+};
+
+Step step_of(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis) {
+  size_t elements = 1;
+  for (int32_t a = 0; a < t.rank; ++a) {
+    elements *= static_cast<size_t>(t.shape[a]);
+  }
+  Step step{t.bytes / elements, t.bytes / elements};
+  for (int32_t a = axis + 1; a < t.rank; ++a) {
+    step.padded *= static_cast<size_t>(t.shape[a]);
+    step.within *= static_cast<size_t>(extent_within(ctx, t, a));
+  }
+  return step;
+}
+
+// Copies the axes from `axis` on to memory with padding, which becomes 0. No extent is 0 where there is padding.
+void pad(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis, char* to,
+         const void* from) {
+  const Step step = step_of(ctx, t, axis);
+  const auto extent = static_cast<size_t>(extent_within(ctx, t, axis));
+  const char* source = static_cast<const char*>(from);
+  if (step.padded == step.within) {
+    memcpy(to, source, extent * step.within);
+  }
+  for (size_t i = 0; step.padded != step.within && i < extent; ++i) {
+    pad(ctx, t, axis + 1, to + i * step.padded, source + i * step.within);
+  }
+  memset(to + extent * step.padded, 0, (static_cast<size_t>(t.shape[axis]) - extent) * step.padded);
+}
+
+// Copies them back without padding.
+void cut(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis, void* to,
+         const void* from) {
+  const Step step = step_of(ctx, t, axis);
+  const auto extent = static_cast<size_t>(extent_within(ctx, t, axis));
+  const char* source = static_cast<const char*>(from);
+  if (step.padded == step.within) {
+    memcpy(to, source, extent * step.within);
+    return;
+  }
+  for (size_t i = 0; i < extent; ++i) {
+    cut(ctx, t, axis + 1, static_cast<char*>(to) + i * step.within, source + i * step.padded);
+  }
+}
+
 void take_inputs(tenon_model_ctx& ctx, const void* const* inputs) {
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
     const size_t bytes = ctx.placed->inputs[i].bytes;
+    if (is_padded(ctx, ctx.placed->inputs[i])) {
+      ctx.used[i] = ctx.staging[i];
+      pad(ctx, ctx.placed->inputs[i], 0, ctx.staging[i], inputs[i]);
+      continue;
+    }
     if (bytes > 0 && is_aligned(inputs[i])) {
       ctx.used[i] = const_cast<void*>(inputs[i]);  // kernels only read it
       continue;
@@ -45,6 +99,7 @@ void take_outputs(tenon_model_ctx& ctx, const void* const* inputs, void* const* 
     const int32_t at = tenon_model.input_count + i;
     const size_t bytes = ctx.placed->outputs[i].bytes;
     const bool in_place = bytes > 0 && is_aligned(outputs[i]) &&
+                          !is_padded(ctx, ctx.placed->outputs[i]) &&
                           !overlaps(outputs[i], bytes, inputs, ctx.placed->inputs);
     ctx.used[at] = in_place ? outputs[i] : ctx.staging[at];
   }
@@ -54,7 +109,9 @@ void give_outputs(const tenon_model_ctx& ctx, void* const* outputs) {
   for (int32_t i = 0; i < tenon_model.output_count; ++i) {
     const void* from = ctx.used[tenon_model.input_count + i];
     const size_t bytes = ctx.placed->outputs[i].bytes;
-    if (bytes > 0 && from != outputs[i]) {
+    if (is_padded(ctx, ctx.placed->outputs[i])) {
+      cut(ctx, ctx.placed->outputs[i], 0, outputs[i], from);
+    } else if (bytes > 0 && from != outputs[i]) {
       memcpy(outputs[i], from, bytes);
     }
   }

@@ -18,6 +18,7 @@ enum : int32_t {  // of artifact::Place
   kTenonWeights = 2,
   kTenonArena = 3,
   kTenonNumbers = 4,
+  kTenonSize = 5,
 };
 
 struct tenon_model_param {
@@ -41,10 +42,12 @@ struct tenon_model_variant {
   int64_t step_count;
 };
 
-// The sizes of an open dimension that there are variants of. All that are allowed, unless larger ones are put together.
+// The sizes of an open dimension that there are variants of. All that are allowed, unless larger ones are put together or
+// others are padded to the next larger one.
 struct tenon_model_compiled {
   const int64_t* values;  // ascending
   int64_t count;
+  int64_t padded = 0;  // 1: they are
 };
 
 struct tenon_model_table {

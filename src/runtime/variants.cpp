@@ -19,17 +19,22 @@ int64_t index_of(const tenon_model_compiled& compiled, int64_t size) {
   return i;
 }
 
-// A tensor of a part, as it is when `whole` items are put together of parts of `part` items.
-void set_tensor(tenon_model_tensor& now, const tenon_model_tensor& of_part, int64_t*& extents,
-                bool has_items, int64_t whole, int64_t part) {
+// A tensor of a part, as it is without padding and when `whole` items are put together of parts of `part` items.
+void set_tensor(const tenon_model_ctx& ctx, tenon_model_tensor& now,
+                const tenon_model_tensor& of_part, int64_t*& extents, bool has_items, int64_t whole,
+                int64_t part) {
   now = of_part;
   now.shape = extents;
   for (int32_t a = 0; a < of_part.rank; ++a) {
-    *extents++ = of_part.shape[a];
+    const int64_t extent = extent_within(ctx, of_part, a);
+    if (extent != of_part.shape[a]) {
+      now.bytes = now.bytes / static_cast<size_t>(of_part.shape[a]) * static_cast<size_t>(extent);
+    }
+    *extents++ = extent;
   }
   if (has_items && whole != part) {
     const_cast<int64_t*>(now.shape)[0] = of_part.shape[0] / part * whole;
-    now.bytes = of_part.bytes / static_cast<size_t>(part) * static_cast<size_t>(whole);
+    now.bytes = now.bytes / static_cast<size_t>(part) * static_cast<size_t>(whole);
   }
 }
 
@@ -73,12 +78,30 @@ void set_tensors(tenon_model_ctx& ctx) {
   const tenon_model_variant& variant = variant_of(ctx, part);
   int64_t* extents = ctx.extents;
   for (int32_t i = 0; i < tenon_model.input_count; ++i) {
-    set_tensor(ctx.now[i], variant.inputs[i], extents, has_items(i), whole, part);
+    set_tensor(ctx, ctx.now[i], variant.inputs[i], extents, has_items(i), whole, part);
   }
   for (int32_t i = 0; i < tenon_model.output_count; ++i) {
-    set_tensor(ctx.now[tenon_model.input_count + i], variant.outputs[i], extents,
+    set_tensor(ctx, ctx.now[tenon_model.input_count + i], variant.outputs[i], extents,
                tenon_model.batch >= 0, whole, part);
   }
+  for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
+    memcpy(ctx.size_places + static_cast<size_t>(d) * kAlignment, &ctx.sizes[d],
+           sizeof ctx.sizes[d]);
+  }
+}
+
+int64_t extent_within(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis) {
+  const int32_t dim = t.dims != nullptr ? t.dims[axis] : -1;
+  return dim >= 0 && tenon_model.compiled[dim].padded != 0 ? ctx.sizes[dim] : t.shape[axis];
+}
+
+bool is_padded(const tenon_model_ctx& ctx, const tenon_model_tensor& t) {
+  for (int32_t a = 0; a < t.rank; ++a) {
+    if (extent_within(ctx, t, a) != t.shape[a]) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool has_items(int32_t input) {

@@ -4,18 +4,20 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "te/limited.h"
 #include "te/splice.h"
 
 namespace tenon::te {
 
 namespace {
 
-// sum(r) A * B of two tensors.
+// sum(r) A * B of two tensors, of all products or up to a limit.
 bool is_product(const ComputeOp& op) {
   const auto* product = op.body.as<ir::Binary>();
   return op.combiner == ir::BinaryOp::kAdd && op.reduce_axes.size() == 1 && op.axes.size() >= 2 &&
          product != nullptr && product->op == ir::BinaryOp::kMul &&
-         product->a.as<ir::Load>() != nullptr && product->b.as<ir::Load>() != nullptr;
+         without_limit(product->a).as<ir::Load>() != nullptr &&
+         product->b.as<ir::Load>() != nullptr;
 }
 
 bool reads(const ComputeOp& op, const Tensor& t) {
@@ -157,7 +159,7 @@ class Finder {
   bool match_result() {
     const ComputeOp& o = *a_.result;
     const size_t i = a_.row_axis(), d = i + 1;
-    const auto all = accesses(o);
+    const auto all = factors(o);
     if (all.size() != 2 || !all[0].affine || !all[1].affine) return false;
     const size_t p = all[0].tensor.same_as(a_.rows.back()->output) ? 0 : 1;
     const Access& weights = all[p];

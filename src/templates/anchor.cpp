@@ -5,6 +5,7 @@
 
 #include "arith/linear.h"
 #include "ir/visit.h"
+#include "te/limited.h"
 
 namespace tenon::templates {
 
@@ -88,7 +89,7 @@ std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te:
   const ir::Expr body = op.body;
   const auto* product = body.as<ir::Binary>();
   if (product == nullptr || product->op != ir::BinaryOp::kMul) return std::nullopt;
-  auto all = te::accesses(op);
+  auto all = te::factors(op);
   if (all.size() != 2 || (all[0].tensor.same_as(all[1].tensor) && !any_map)) return std::nullopt;
   const auto plain = [&](const te::Access& a) {
     return std::all_of(a.indices.begin(), a.indices.end(), [&](const ir::Expr& i) {

@@ -63,6 +63,8 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
         return arena.get() + param.offset;
       case artifact::Place::kNumbers:
         return numbers.get() + param.offset;
+      case artifact::Place::kSize:
+        return nullptr;  // of models with open dimensions
     }
     return nullptr;
   };

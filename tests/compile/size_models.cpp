@@ -75,6 +75,68 @@ std::string attention_block() {
                node("LayerNormalization", "r gain", "y") + value("output", "y", "batch seq 16"));
 }
 
+std::string masked_attention() {
+  return model(
+      value("input", "x", "batch seq 16") + value("input", "mask", "batch seq") +
+      weights("wv", {16, 16}) + weights("one", {1}) + ints("axes", {1}) +
+      node("Unsqueeze", "mask axes", "m3") + node("Sub", "m3 one", "less") +
+      node("MatMul", "x wv", "v") +
+      node("Transpose", "x", "xt", attribute_ints("perm", {0, 2, 1})) +
+      node("MatMul", "x xt", "s") + node("Add", "s less", "masked") +
+      node("Softmax", "masked", "p", attribute_int("axis", -1)) + node("MatMul", "p v", "a") +
+      node("Add", "a x", "y") + node("ReduceSum", "y axes", "sum", attribute_int("keepdims", 0)) +
+      node("ReduceMax", "y", "most", attribute_ints("axes", {1}) + attribute_int("keepdims", 0)) +
+      value("output", "y", "batch seq 16") + value("output", "sum", "batch 16") +
+      value("output", "most", "batch 16"));
+}
+
+std::string scaled_rows() {
+  return model(value("input", "x", "seq 8") + ints("axes", {1}) + node("Mul", "x x", "xx") +
+               node("ReduceSum", "xx axes", "n", attribute_int("keepdims", 1)) +
+               node("Div", "x n", "z") +
+               node("Transpose", "z", "zt", attribute_ints("perm", {1, 0})) +
+               node("MatMul", "z zt", "s") + node("Softmax", "s", "p", attribute_int("axis", -1)) +
+               node("MatMul", "p z", "y") + value("output", "y", "seq 8"));
+}
+
+std::string positions() {
+  return model(value("input", "ids", "batch seq", 7) + weights("table", {30, 12}) +
+               weights("places", {64, 12}) + weights("w", {12, 12}) + ints("zero", {0}) +
+               ints("one", {1}) + ints("heads", {3, 4}) + ints("width", {12}) +
+               node("Shape", "ids", "shape") + node("Gather", "shape one", "seq") +
+               node("Slice", "places zero seq zero", "here") + node("Gather", "table ids", "e") +
+               node("Add", "e here", "x") + node("MatMul", "x w", "q") +
+               node("Concat", "shape heads", "split", attribute_int("axis", 0)) +
+               node("Reshape", "q split", "q4") +
+               node("Transpose", "q4", "qh", attribute_ints("perm", {0, 2, 1, 3})) +
+               node("Transpose", "q4", "kh", attribute_ints("perm", {0, 2, 3, 1})) +
+               node("MatMul", "qh kh", "s") + node("Softmax", "s", "p", attribute_int("axis", -1)) +
+               node("MatMul", "p qh", "a") +
+               node("Transpose", "a", "at", attribute_ints("perm", {0, 2, 1, 3})) +
+               node("Concat", "shape width", "joined", attribute_int("axis", 0)) +
+               node("Reshape", "at joined", "y") + value("output", "y", "batch seq 12"));
+}
+
+std::string last_row() {
+  return model(value("input", "x", "seq 8") + ints("last", {-1}) +
+               node("Gather", "x last", "y", attribute_int("axis", 0)) +
+               value("output", "y", "1 8"));
+}
+
+std::string sound() {
+  return model(
+      value("input", "x", "1 2 samples") + weights("w1", {4, 2, 5}) + weights("w2", {3, 4, 3}) +
+      node("Conv", "x w1", "c", attribute_ints("pads", {2, 2}) + attribute_ints("strides", {2})) +
+      node("Relu", "c", "r") + node("Conv", "r w2", "y", attribute_ints("pads", {1, 1})) +
+      value("output", "y", "1 3 frames"));
+}
+
+std::string joined_rows() {
+  return model(value("input", "x", "seq 8") + weights("first", {1, 8}) +
+               node("Concat", "first x", "y", attribute_int("axis", 0)) +
+               value("output", "y", "more 8"));
+}
+
 std::string embedding_mean() {
   return model(
       value("input", "ids", "batch seq", 7) + weights("table", {30, 12}) +

@@ -96,7 +96,8 @@ TEST(Sizes, AnyBatchOfAPerceptron) { Served(batch_mlp(), {{"batch", "1..8"}}).ch
 
 TEST(Sizes, AnySequenceOfAttention) {
   const Served net(attention_block(), {{"batch", "1"}, {"seq", "1..40"}});
-  EXPECT_EQ(net.program_.variants.size(), 40U);
+  EXPECT_EQ(net.program_.dims[0].compiled, (Sizes{1, 8, 16, 24, 32, 40}));
+  EXPECT_TRUE(net.program_.dims[0].padded);
   net.check_all(20, 2);
 }
 
@@ -138,10 +139,53 @@ TEST(Sizes, ManySequencesInLongBatches) {
 }
 
 TEST(Sizes, HundredsOfASmallModel) {
-  const Served net(less_its_largest(), {{"height", "3..19"}, {"width", "20..36"}});
-  EXPECT_EQ(net.program_.batch, -1);
-  EXPECT_EQ(net.program_.variants.size(), 289U);
+  const Served net(embedding_mean(), {{"batch", "1..4"}, {"seq", "1..100"}});
+  EXPECT_EQ(net.program_.batch, 0);
+  EXPECT_EQ(net.program_.variants.size(), 300U);
   net.check_all(20);
+}
+
+TEST(Sizes, TwoThatArePadded) {
+  const Served net(less_its_largest(), {{"height", "3..19"}, {"width", "20..36"}});
+  EXPECT_EQ(net.program_.dims[0].compiled, (Sizes{8, 16, 19}));
+  EXPECT_EQ(net.program_.dims[1].compiled, (Sizes{24, 32, 36}));
+  net.check_all(20);
+}
+
+TEST(Sizes, PaddingUnderAMaskAndInSums) {
+  const Served net(masked_attention(), {{"batch", "1..3"}, {"seq", "1..70"}});
+  EXPECT_TRUE(net.program_.dims[1].padded);
+  net.check_all(20, 2);
+}
+
+// Rows of padding are 0 / 0 there.
+TEST(Sizes, PaddingThatIsNoNumber) {
+  const Served net(scaled_rows(), {{"seq", "2..50"}});
+  EXPECT_TRUE(net.program_.dims[0].padded);
+  net.check_all(20);
+}
+
+TEST(Sizes, PaddedPositionsAndHeads) {
+  const Served net(positions(), {{"batch", "1..3"}, {"seq", "2..60"}});
+  EXPECT_TRUE(net.program_.dims[1].padded);
+  net.check_all(20, 2);
+}
+
+TEST(Sizes, PaddedSequencesInLongBatches) {
+  const Served net(masked_attention(), {{"batch", "1..20"}, {"seq", "2..40"}});
+  EXPECT_EQ(net.program_.batch, 0);
+  EXPECT_TRUE(net.program_.dims[1].padded);
+  net.check_all(12);
+}
+
+TEST(Sizes, WhatCannotBePaddedIsCompiledAsItIs) {
+  for (const auto& [bytes, name] : {std::pair(last_row(), "seq"), std::pair(joined_rows(), "seq"),
+                                    std::pair(sound(), "samples")}) {
+    const Served net(bytes, {{name, "8..40"}});
+    EXPECT_FALSE(net.program_.dims[0].padded);
+    EXPECT_EQ(net.program_.variants.size(), 33U);
+    net.check_all(8);
+  }
 }
 
 // The second part reads inputs that the first one's output lies in.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "te/limited.h"
 #include "te/ops.h"
 #include "te/ops/detail.h"
 
@@ -9,7 +10,7 @@ using detail::require;
 
 // The last two dimensions are multiplied; leading ones of each operand equal the output's or are 1.
 Tensor multiply(Builder& b, const std::string& name, const Tensor& a, const Tensor& w,
-                std::vector<int64_t> batch, bool trans_a, bool trans_b) {
+                std::vector<int64_t> batch, bool trans_a, bool trans_b, const Tensor& limit = {}) {
   const size_t ra = a.rank();
   const size_t rw = w.rank();
   const int64_t rows = a.shape()[ra - (trans_a ? 1 : 2)];
@@ -39,7 +40,10 @@ Tensor multiply(Builder& b, const std::string& name, const Tensor& a, const Tens
     std::vector<ir::Expr> at_w = leading(w, axes);
     at_a.insert(at_a.end(), {trans_a ? k : i, trans_a ? i : k});
     at_w.insert(at_w.end(), {trans_b ? j : k, trans_b ? k : j});
-    return detail::product(name, ir::load(a, at_a), ir::load(w, at_w));
+    ir::Expr left = ir::load(a, at_a);
+    if (limit.defined())
+      left = ir::select(ir::lt(k, ir::load(limit, {0})), left, ir::zero_of(left.dtype()));
+    return detail::product(name, left, ir::load(w, at_w));
   };
   return b.reduce(name, shape, ir::BinaryOp::kAdd, {inner}, body, names, {"k"});
 }
@@ -53,8 +57,9 @@ Tensor matmul(Builder& b, const std::string& name, const Tensor& a, const Tensor
   return multiply(b, name, a, w, {}, trans_a, trans_b);
 }
 
-Tensor batch_matmul(Builder& b, const std::string& name, const Tensor& a, const Tensor& w,
-                    bool trans_a, bool trans_b) {
+namespace {
+
+std::vector<int64_t> broadcast_batch(const std::string& name, const Tensor& a, const Tensor& w) {
   require(a.rank() >= 2 && w.rank() >= 2, name, "operands have ranks {} and {}, less than 2",
           a.rank(), w.rank());
   const Tensor& longer = a.rank() >= w.rank() ? a : w;
@@ -68,7 +73,19 @@ Tensor batch_matmul(Builder& b, const std::string& name, const Tensor& a, const 
             extent, other);
     extent = std::max(extent, other);
   }
-  return multiply(b, name, a, w, std::move(batch), trans_a, trans_b);
+  return batch;
+}
+
+}  // namespace
+
+Tensor batch_matmul(Builder& b, const std::string& name, const Tensor& a, const Tensor& w,
+                    bool trans_a, bool trans_b) {
+  return multiply(b, name, a, w, broadcast_batch(name, a, w), trans_a, trans_b);
+}
+
+Tensor limited_matmul(Builder& b, const std::string& name, const Tensor& a, const Tensor& w,
+                      bool trans_a, bool trans_b, const Tensor& limit) {
+  return multiply(b, name, a, w, broadcast_batch(name, a, w), trans_a, trans_b, limit);
 }
 
 Tensor dense(Builder& b, const std::string& name, const Tensor& x, const Tensor& w) {
