@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/levels.h"
+#include "runtime/options.h"
 #include "runtime/sentence.h"
 
 namespace tenon::runtime {
@@ -29,8 +31,12 @@ extern "C" {
 tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, const char** why) {
   using namespace tenon::runtime;
   char sentence[kSentenceBytes] = "";
-  const tenon_model_options defaults{};
-  tenon_model_ctx* ctx = create_context(options != nullptr ? *options : defaults, sentence);
+  tenon_model_options known;
+  tenon_model_ctx* ctx =
+      read_options(options, known, sentence) ? create_context(known, sentence) : nullptr;
+  if (ctx != nullptr) {
+    context_created();
+  }
   if (ctx == nullptr && why != nullptr) {
     char* kept = next_sentence();
     memcpy(kept, sentence, sizeof sentence);
@@ -41,6 +47,7 @@ tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, con
 
 tenon_model_ctx* tenon_model_create(int32_t threads, const char** why) {
   tenon_model_options options{};
+  options.size = sizeof options;
   options.threads = threads;
   return tenon_model_create_with(&options, why);
 }
@@ -48,10 +55,17 @@ tenon_model_ctx* tenon_model_create(int32_t threads, const char** why) {
 void tenon_model_destroy(tenon_model_ctx* ctx) {
   if (ctx != nullptr) {
     tenon::runtime::destroy_context(ctx);
+    tenon::runtime::context_destroyed();
   }
 }
 
+#define TENON_TEXT_OF(x) #x
+#define TENON_TEXT(x) TENON_TEXT_OF(x)
+
 int32_t tenon_model_interface(void) { return TENON_MODEL_INTERFACE; }
+const char* tenon_model_version(void) {
+  return "tenon " TENON_TEXT(TENON_RELEASE) ", interface " TENON_TEXT(TENON_MODEL_INTERFACE);
+}
 int32_t tenon_model_input_count(void) { return tenon_model.input_count; }
 int32_t tenon_model_output_count(void) { return tenon_model.output_count; }
 
@@ -73,7 +87,9 @@ size_t tenon_model_workspace_bytes(void) { return tenon::runtime::workspace_byte
 
 size_t tenon_model_weights_bytes(void) {
   const auto bytes = static_cast<size_t>(tenon_model.weights_bytes);
-  return bytes > 0 ? bytes + sizeof(tenon::runtime::WeightsTrailer) : 0;
+  return bytes > 0 && tenon_model.weights == nullptr
+             ? bytes + sizeof(tenon::runtime::WeightsTrailer)
+             : 0;
 }
 
 int32_t tenon_model_step_count(void) { return tenon_model.step_count; }
