@@ -13,6 +13,7 @@ TENON_EMBED(aarch64_library_cuda, TENON_BUILT "/aarch64/library_cuda.o");
 TENON_EMBED(aarch64_libc, TENON_BUILT "/aarch64/libc.so");
 TENON_EMBED(aarch64_libm, TENON_BUILT "/aarch64/libm.so");
 TENON_EMBED(model_api, TENON_ROOT "/src/runtime/model_api.h");
+TENON_EMBED(model_api_cpp, TENON_ROOT "/src/runtime/model_api.hpp");
 TENON_EMBED(device_api, TENON_ROOT "/src/runtime/cuda/device_api.h");
 TENON_EMBED(runtime_api, TENON_ROOT "/include/tenon/runtime.h");
 
@@ -29,6 +30,7 @@ RuntimeParts runtime_parts(target::Arch arch) {
 }
 
 std::string_view model_api_header() { return TENON_EMBEDDED(model_api); }
+std::string_view model_api_cpp_header() { return TENON_EMBEDDED(model_api_cpp); }
 std::string_view device_api_header() { return TENON_EMBEDDED(device_api); }
 std::string_view runtime_header() { return TENON_EMBEDDED(runtime_api); }
 

@@ -16,8 +16,9 @@ struct RuntimeParts {
 };
 RuntimeParts runtime_parts(target::Arch arch);
 
-std::string_view model_api_header();   // src/runtime/model_api.h
-std::string_view device_api_header();  // src/runtime/cuda/device_api.h
-std::string_view runtime_header();     // include/tenon/runtime.h
+std::string_view model_api_header();      // src/runtime/model_api.h
+std::string_view model_api_cpp_header();  // src/runtime/model_api.hpp
+std::string_view device_api_header();     // src/runtime/cuda/device_api.h
+std::string_view runtime_header();        // include/tenon/runtime.h
 
 }  // namespace tenon::artifact

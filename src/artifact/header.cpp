@@ -126,4 +126,11 @@ std::string c_header(const Program& program) {
          tensor_table("outputs", program, program.outputs) + dim_table(program.dims) + rest;
 }
 
+std::string cpp_header(const Program& program) {
+  std::string text(model_api_cpp_header());
+  replace_all(text, "tenon_model", program.name);
+  replace_all(text, "TENON_MODEL", "TENON_LIBRARY_" + upper(program.name));
+  return text;
+}
+
 }  // namespace tenon::artifact

@@ -9,6 +9,8 @@
 namespace tenon::artifact {
 
 std::string c_header(const Program& program);
+// NAME.hpp: the same as a class, for C++17.
+std::string cpp_header(const Program& program);
 
 // "1x3x224x224"; "scalar" without dimensions.
 std::string shape_text(const std::vector<int64_t>& shape);

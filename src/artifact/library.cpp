@@ -63,7 +63,7 @@ Library::Library(const ManifestFile& file) : path_(file.library().string()), nam
   }
   try {
     find_all();
-    const std::string difference = manifest_difference(manifest(), file.text);
+    const std::string difference = manifest_difference(manifest(), level_of(file.text, target()));
     if (!difference.empty()) {
       throw UserError(
           fmt::format("{} is not the manifest of {}: {}", file.path.string(), path_, difference),
@@ -112,6 +112,7 @@ void Library::find_all() {
   find(threads, "threads");
   find(manifest, "manifest");
   find(step_count, "step_count");
+  find(target, "target");
   find(weights_bytes, "weights_bytes");
   find(workspace_bytes, "workspace_bytes");
   find(input_count_, "input_count");

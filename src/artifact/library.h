@@ -31,6 +31,7 @@ class Library {
   TensorInfo info(const tenon_model_tensor& t) const;
 
   decltype(tenon_model_create_with)* create_with = nullptr;
+  decltype(tenon_model_target)* target = nullptr;
   decltype(tenon_model_destroy)* destroy = nullptr;
   decltype(tenon_model_run)* run = nullptr;
   decltype(tenon_model_error)* error = nullptr;

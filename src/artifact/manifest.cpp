@@ -195,7 +195,7 @@ uint64_t cpu_needs(const target::Target& t) {
 }
 
 std::string manifest_text(const Program& program, const std::vector<CompiledKernel>& kernels,
-                          uint64_t needs, const Sha256::Digest& weights_sha256) {
+                          uint64_t needs, const Sha256::Digest& weights_sha256, bool embedded) {
   Json j = {{"schema", kManifestSchema},
             {"name", program.name},
             {"tenon", TENON_VERSION},
@@ -207,7 +207,8 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
               {"arena_bytes", align_up(program.arena_bytes, alignment(program.target))},
               {"scratch_bytes", scratch_bytes(program, kernels)}}}};
   if (program.weights_bytes > 0) {
-    j["weights"] = {{"file", program.name + ".weights"}, {"sha256", hex(weights_sha256)}};
+    if (!embedded) j["weights"]["file"] = program.name + ".weights";
+    j["weights"]["sha256"] = hex(weights_sha256);
   }
   if (!program.plan.accuracy.empty()) {
     j["accuracy"] = {{"level", program.plan.accuracy},
@@ -226,6 +227,23 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
 
 std::string manifest_text(const Program& program) {
   return manifest_text(program, std::vector<CompiledKernel>(program.kernels.size()), 0, {});
+}
+
+std::string with_levels(const std::vector<std::string>& levels) {
+  Json j = Json::parse(levels.back());
+  if (levels.size() == 1) return dump(j);
+  for (const std::string& level : levels) {
+    Json one = Json::parse(level);
+    const std::string target = one.at("target").at("name");
+    j["levels"][target] = std::move(one);
+  }
+  return dump(j);
+}
+
+std::string level_of(const std::string& manifest, const std::string& target) {
+  const Json j = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object() || !j.contains("levels") || !j["levels"].contains(target)) return manifest;
+  return dump(j["levels"][target]);
 }
 
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files) {

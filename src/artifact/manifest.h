@@ -19,9 +19,16 @@ inline constexpr const char* kManifestSchema = "tenon.artifact/1";
 uint64_t cpu_needs(const target::Target& t);
 
 std::string manifest_text(const Program& program, const std::vector<CompiledKernel>& kernels,
-                          uint64_t needs, const Sha256::Digest& weights_sha256);
+                          uint64_t needs, const Sha256::Digest& weights_sha256,
+                          bool embedded = false);
 // The same of a program that was not compiled: without what only machine code and weights tell.
 std::string manifest_text(const Program& program);
+
+// Of a library for several instruction sets, the best last: the manifest of the best, with those of all by their targets'
+// names as "levels". Of one: it alone.
+std::string with_levels(const std::vector<std::string>& levels);
+// The other way: what such a manifest says of one target; all of it where there are no levels.
+std::string level_of(const std::string& manifest, const std::string& target);
 
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);

@@ -92,6 +92,7 @@ struct Model::Impl {
     weights_bytes = inside.at("memory").at("weights_bytes");
     TENON_CHECK(steps.size() == static_cast<size_t>(library.step_count()));
     directory = file.directory();
+    file.target = library.target();
   }
 
   ManifestFile file;
@@ -148,10 +149,11 @@ bool Model::is_for_gpu() const { return impl_->library.run_device != nullptr; }
 Session::Session(const Model& model, const SessionOptions& options) : model_(model) {
   const std::string weights = (model.directory() / (model.name() + ".weights")).string();
   tenon_model_options o{};
+  o.size = sizeof o;
   o.threads = options.threads;
   o.runtime = options.runtime;
   o.device = options.device;
-  o.weights_path = weights.c_str();
+  if (model.impl_->library.weights_bytes() > 0) o.weights_path = weights.c_str();
   const char* why = "";
   tenon_model_ctx* ctx = model.impl_->library.create_with(&o, &why);
   if (ctx == nullptr) {

@@ -21,7 +21,7 @@ constexpr const char* kTypes =
     "%param = type { i32, i32, i64 }\n"
     "%step = type { ptr, ptr, ptr, i64 }\n"
     "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
-    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32 }\n"
+    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32, ptr, ptr, ptr, i64 }\n"
     "%dim = type { ptr, ptr, i64 }\n"
     "%compiled = type { ptr, i64, i64 }\n"
     "%variant = type { ptr, ptr, ptr, i64 }\n";
@@ -99,6 +99,22 @@ std::string sizes(TableText& text, const Program& program,
                      program.batch);
 }
 
+// The tables of a library for several instruction sets, as the last fields have them.
+std::string levels_of(std::string& out, const Program& program, const TableName& name) {
+  if (name.levels.empty()) return "ptr null, i64 0";
+  const std::string list = program.name + "_rt_levels";
+  if (!name.symbol.empty()) {
+    out += fmt::format("@{} = external hidden constant [{} x ptr]\n", list, name.levels.size());
+    return fmt::format("ptr @{}, i64 {}", list, name.levels.size());
+  }
+  for (const std::string& level : name.levels) {
+    out += fmt::format("@{} = external hidden constant %model\n", level);
+  }
+  out += fmt::format("@{} = hidden constant [{} x ptr] [ptr @{}]\n", list, name.levels.size(),
+                     fmt::join(name.levels, ", ptr @"));
+  return fmt::format("ptr @{}, i64 {}", list, name.levels.size());
+}
+
 }  // namespace
 
 int64_t scratch_bytes(const Program& program, const std::vector<CompiledKernel>& kernels) {
@@ -113,7 +129,7 @@ int64_t scratch_bytes(const Program& program, const std::vector<CompiledKernel>&
 }
 
 std::string table_ir(const Program& program, const std::vector<CompiledKernel>& kernels,
-                     const TableFacts& facts) {
+                     const TableFacts& facts, const TableName& table) {
   std::string out = fmt::format("source_filename = \"{}\"\n{}", program.name, kTypes);
   for (const CompiledKernel& k : kernels) {
     if (!program.target.is_cpu()) {
@@ -128,19 +144,28 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
   const std::string outputs = tensors(text, program.outputs);
   const std::string walk = steps(text, program, program.steps, kernels);
   const std::string open = sizes(text, program, kernels);
+  const std::string target = text.string(plan::target_name(program.target));
+  const std::string levels = levels_of(out, program, table);
+  if (!facts.weights.empty()) {
+    out += fmt::format("@{} = external hidden constant i8, align 64\n", facts.weights);
+  }
   std::vector<std::string> digest;
   for (const uint8_t byte : facts.weights_sha256) {
     digest.push_back(fmt::format("i8 {}", byte));
   }
   out += fmt::format(
-      "@{}_rt_model = hidden constant %model {{ ptr {}, ptr {}, i64 {}, ptr {}, ptr {}, ptr {}, "
+      "@{} = hidden {} %model {{ ptr {}, ptr {}, i64 {}, ptr {}, ptr {}, ptr {}, "
       "i32 {}, "
-      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}], {} }}\n",
-      program.name, name, manifest, facts.needs, inputs, outputs, walk, program.inputs.size(),
-      program.outputs.size(), program.steps.size(),
-      align_up(program.arena_bytes, alignment(program.target)), scratch_bytes(program, kernels),
-      align_up(program.weights_bytes), static_cast<int64_t>(facts.weights_checksum),
-      fmt::join(digest, ", "), open);
+      "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}], {}, ptr {}, ptr {}, "
+      "{} "
+      "}}\n",
+      table.symbol.empty() ? program.name + "_rt_model" : table.symbol,
+      table.symbol.empty() && !table.levels.empty() ? "global" : "constant", name, manifest,
+      facts.needs, inputs, outputs, walk, program.inputs.size(), program.outputs.size(),
+      program.steps.size(), align_up(program.arena_bytes, alignment(program.target)),
+      scratch_bytes(program, kernels), align_up(program.weights_bytes),
+      static_cast<int64_t>(facts.weights_checksum), fmt::join(digest, ", "), open,
+      facts.weights.empty() ? "null" : "@" + facts.weights, target, levels);
   if (!program.target.is_cpu()) {
     append_gpu_table(out, text, program, kernels);
   }

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <future>
 #include <map>
 #include <sstream>
 
+#include "artifact/data_object.h"
 #include "artifact/embedded.h"
 #include "artifact/header.h"
 #include "artifact/install.h"
@@ -59,18 +61,51 @@ std::string runtime_object(const Program& program) {
   return backend::rename_symbols(object, names);
 }
 
-std::string archive_of(const Program& program, std::vector<CompiledKernel>& kernels,
-                       const TableFacts& facts) {
+// A program with all that is made of it.
+struct Level {
+  const Program& program;
+  uint64_t needs = 0;
+  std::vector<CompiledKernel> kernels = {};
+  std::string manifest = {};
+};
+
+void add_tables(const std::vector<Level>& levels, const TableFacts& common,
+                std::vector<Member>& members) {
+  const std::string& name = levels[0].program.name;
+  const auto add = [&](const Level& level, const std::string& member, const TableName& table) {
+    TableFacts facts = common;
+    facts.manifest = level.manifest;
+    facts.needs = level.needs;
+    members.push_back(
+        {member, backend::compile_ir(table_ir(level.program, level.kernels, facts, table),
+                                     host_of(level.program.target))});
+  };
+  std::vector<std::string> symbols;
+  for (size_t i = 0; levels.size() > 1 && i < levels.size(); ++i) {
+    symbols.push_back(fmt::format("{}_rt_level{}", name, i));
+  }
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    add(levels[i], symbols[i] + ".o", {symbols[i], symbols});
+  }
+  add(levels[0], name + "_table.o", {"", symbols});
+}
+
+std::string archive_of(std::vector<Level>& levels, const TableFacts& common,
+                       const std::string& weights_object) {
   std::vector<Member> members;
-  for (CompiledKernel& kernel : kernels) {
-    if (!kernel.object.empty()) {
-      members.push_back({kernel.symbol + ".o", std::move(kernel.object)});
+  for (Level& level : levels) {
+    for (CompiledKernel& kernel : level.kernels) {
+      if (!kernel.object.empty()) {
+        members.push_back({kernel.symbol + ".o", std::move(kernel.object)});
+      }
     }
   }
-  members.push_back(
-      {program.name + "_table.o",
-       backend::compile_ir(table_ir(program, kernels, facts), host_of(program.target))});
+  const Program& program = levels[0].program;
+  add_tables(levels, common, members);
   members.push_back({program.name + "_runtime.o", runtime_object(program)});
+  if (!weights_object.empty()) {
+    members.push_back({program.name + "_weights.o", weights_object});
+  }
   return backend::make_archive(members);
 }
 
@@ -138,67 +173,141 @@ Outputs parse_outputs(const std::string& text) {
   const std::map<std::string, bool Outputs::*> words = {
       {"so", &Outputs::shared_library}, {"a", &Outputs::static_library},
       {"h", &Outputs::header},          {"o", &Outputs::object},
-      {"ll", &Outputs::llvm_ir},        {"asm", &Outputs::assembly}};
+      {"ll", &Outputs::llvm_ir},        {"asm", &Outputs::assembly},
+      {"embed", &Outputs::embed}};
   std::istringstream in(text);
   for (std::string word; std::getline(in, word, ',');) {
     const auto found = words.find(word);
     if (found == words.end()) {
-      throw UserError(fmt::format("cannot emit '{}'", word), "known: so, a, h, o, ll, asm");
+      throw UserError(fmt::format("cannot emit '{}'", word), "known: so, a, h, o, ll, asm, embed");
     }
     outputs.*found->second = true;
   }
   return outputs;
 }
 
-Written write(const Program& program, const WriteOptions& options) {
-  program.check();
-  backend::backend_for(program.target);  // or it says why there is none
-  const Sibling sibling(options.directory);
-  const fs::path& folder = sibling.path();
-  const Destination place{folder, options.directory};
-  const Outputs& outputs = options.outputs;
-  Written written;
-  written.directory = options.directory;
+namespace {
 
-  auto start = std::chrono::steady_clock::now();
-  const std::string weights_name = program.name + ".weights";
-  auto weights_made = std::async(std::launch::async, [&] {  // mostly waits for the disk
-    const auto weights_start = std::chrono::steady_clock::now();
-    auto made =
-        write_weights(program, folder / weights_name, (options.directory / weights_name).string());
-    written.weights_s = seconds_since(weights_start);
+void check_embedded(const Program& program) {
+  if (program.weights_bytes <= kMostEmbedded) return;
+  throw UserError(
+      fmt::format("weights of {:.1f} GB cannot lie inside a library: its code reaches 2 GB",
+                  static_cast<double>(program.weights_bytes) * 1e-9),
+      "leave `embed` out of --emit: the weights then are a file beside the library");
+}
+
+// The weights file becomes an object; nothing where there is none.
+std::string embed_weights(const Program& program, const fs::path& file, const std::string& symbol) {
+  if (program.weights_bytes == 0) return "";
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  fs::remove(file);
+  return data_object(host_of(program.target).arch, symbol, bytes);
+}
+
+class Writing {
+ public:
+  Writing(const std::vector<Program>& programs, const WriteOptions& options)
+      : best_(programs.back()),
+        options_(options),
+        sibling_(options.directory),
+        place_{sibling_.path(), options.directory},
+        weights_name_(best_.name + ".weights") {
+    for (const Program& p : programs) {
+      p.check();
+      backend::backend_for(p.target);  // or it says why there is none
+      levels_.push_back({p});
+    }
+    if (options.outputs.embed) check_embedded(best_);
+    written_.directory = options.directory;
+  }
+
+  Written write() {
+    const auto start = std::chrono::steady_clock::now();
+    auto weights_made =
+        std::async(std::launch::async, [&] { return write_weights_file(); });  // waits for the disk
+    compile();
+    const WrittenWeights weights = weights_made.get();
+    written_.compile_s = seconds_since(start);
+    link(weights);
+    write_texts(weights);
+    written_.files = files_in(place_.made);
+    install(place_.made, options_.directory, best_.name);
+    return std::move(written_);
+  }
+
+ private:
+  WrittenWeights write_weights_file() {
+    const auto start = std::chrono::steady_clock::now();
+    auto made = write_weights(best_, place_.made / weights_name_,
+                              (options_.directory / weights_name_).string());
+    written_.weights_s = seconds_since(start);
     return made;
-  });
-  const uint64_t needs = cpu_needs(program.target);
-  std::vector<CompiledKernel> kernels =
-      compile_kernels(program, {options.threads, outputs.llvm_ir, outputs.assembly});
-  write_listings(program, kernels, outputs, place);
-  const WrittenWeights weights = weights_made.get();
-  written.compile_s = seconds_since(start);
+  }
 
-  start = std::chrono::steady_clock::now();
-  const std::string manifest = manifest_text(program, kernels, needs, weights.sha256);
-  if (outputs.shared_library || outputs.static_library || outputs.object) {
-    link_all(program,
-             archive_of(program, kernels, {manifest, needs, weights.checksum, weights.sha256}),
-             outputs, place);
+  void compile() {
+    const Outputs& o = options_.outputs;
+    for (Level& level : levels_) {
+      level.needs = cpu_needs(level.program.target);
+      level.kernels = compile_kernels(level.program, {options_.threads, o.llvm_ir, o.assembly});
+      write_listings(level.program, level.kernels, o, place_);
+    }
   }
-  written.link_s = seconds_since(start);
 
-  if (outputs.header) {
-    place.write(program.name + ".h", c_header(program));
+  void link(const WrittenWeights& weights) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outputs& o = options_.outputs;
+    for (Level& level : levels_) {
+      level.manifest =
+          manifest_text(level.program, level.kernels, level.needs, weights.sha256, o.embed);
+    }
+    TableFacts facts{"", 0, weights.checksum, weights.sha256};
+    std::string object;
+    if (o.embed) {
+      const std::string symbol = best_.name + "_rt_weights";
+      object = embed_weights(best_, place_.made / weights_name_, symbol);
+      if (!object.empty()) facts.weights = symbol;
+    }
+    if (o.shared_library || o.static_library || o.object) {
+      link_all(best_, archive_of(levels_, facts, object), o, place_);
+    }
+    written_.link_s = seconds_since(start);
   }
-  place.write(program.name + ".lock", plan::to_text(program.plan));
-  std::vector<FileEntry> entries;
-  for (const std::string& name : files_in(folder)) {
-    entries.push_back(name == weights_name
-                          ? FileEntry{name, weights.file_bytes, hex(weights.file_sha256)}
-                          : describe_file(folder, name));
+
+  void write_texts(const WrittenWeights& weights) {
+    if (options_.outputs.header) {
+      place_.write(best_.name + ".h", c_header(best_));
+      place_.write(best_.name + ".hpp", cpp_header(best_));
+    }
+    place_.write(best_.name + ".lock", plan::to_text(best_.plan));
+    std::vector<FileEntry> entries;
+    for (const std::string& name : files_in(place_.made)) {
+      entries.push_back(name == weights_name_
+                            ? FileEntry{name, weights.file_bytes, hex(weights.file_sha256)}
+                            : describe_file(place_.made, name));
+    }
+    std::vector<std::string> manifests;
+    for (const Level& level : levels_) manifests.push_back(level.manifest);
+    place_.write(best_.name + ".json", with_files(with_levels(manifests), entries));
   }
-  place.write(program.name + ".json", with_files(manifest, entries));
-  written.files = files_in(folder);
-  install(folder, options.directory, program.name);
-  return written;
+
+  std::vector<Level> levels_;
+  const Program& best_;
+  const WriteOptions& options_;
+  const Sibling sibling_;
+  const Destination place_;
+  const std::string weights_name_;
+  Written written_;
+};
+
+}  // namespace
+
+Written write(const std::vector<Program>& levels, const WriteOptions& options) {
+  return Writing(levels, options).write();
+}
+
+Written write(const Program& program, const WriteOptions& options) {
+  return write(std::vector<Program>{program}, options);
 }
 
 }  // namespace tenon::artifact

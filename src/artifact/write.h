@@ -17,10 +17,11 @@ namespace tenon::artifact {
 struct Outputs {
   bool shared_library = true;   // so: libNAME.so
   bool static_library = false;  // a: libNAME.a
-  bool header = true;           // h: NAME.h
+  bool header = true;           // h: NAME.h and NAME.hpp
   bool object = false;          // o: NAME.o, everything as one relocatable object
   bool llvm_ir = false;         // ll: ll/KERNEL.ll
   bool assembly = false;        // asm: asm/KERNEL.s, of GPUs KERNEL.ptx
+  bool embed = false;           // embed: the weights are part of the libraries, and no file
 };
 // "so,h,asm"; throws UserError for an unknown word.
 Outputs parse_outputs(const std::string& text);
@@ -41,5 +42,7 @@ struct Written {
 // What stands at the directory is replaced when all is finished (see install.h), never before. The same program gives
 // the same bytes. Throws UserError when the files cannot be written.
 Written write(const Program& program, const WriteOptions& options);
+// One library for several instruction sets, which join_levels gave; the lock file is that of the best.
+Written write(const std::vector<Program>& levels, const WriteOptions& options);
 
 }  // namespace tenon::artifact

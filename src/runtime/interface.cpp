@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "runtime/levels.h"
+#include "runtime/options.h"
 #include "runtime/sentence.h"
 
 namespace tenon::runtime {
@@ -37,9 +39,12 @@ extern "C" {
 tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, const char** why) {
   using namespace tenon::runtime;
   char sentence[kSentenceBytes] = "";
-  const tenon_model_options defaults{};
-  tenon_model_ctx* ctx = create_context(options != nullptr ? *options : defaults, sentence);
-  if (ctx == nullptr) {
+  tenon_model_options known;
+  tenon_model_ctx* ctx =
+      read_options(options, known, sentence) ? create_context(known, sentence) : nullptr;
+  if (ctx != nullptr) {
+    context_created();
+  } else {
     tell_why(sentence, why);
   }
   return ctx;
@@ -47,6 +52,7 @@ tenon_model_ctx* tenon_model_create_with(const tenon_model_options* options, con
 
 tenon_model_ctx* tenon_model_create(int32_t threads, const char** why) {
   tenon_model_options options{};
+  options.size = sizeof options;
   options.threads = threads;
   return tenon_model_create_with(&options, why);
 }
@@ -54,10 +60,17 @@ tenon_model_ctx* tenon_model_create(int32_t threads, const char** why) {
 void tenon_model_destroy(tenon_model_ctx* ctx) {
   if (ctx != nullptr) {
     tenon::runtime::destroy_context(ctx);
+    tenon::runtime::context_destroyed();
   }
 }
 
+#define TENON_TEXT_OF(x) #x
+#define TENON_TEXT(x) TENON_TEXT_OF(x)
+
 int32_t tenon_model_interface(void) { return TENON_MODEL_INTERFACE; }
+const char* tenon_model_version(void) {
+  return "tenon " TENON_TEXT(TENON_RELEASE) ", interface " TENON_TEXT(TENON_MODEL_INTERFACE);
+}
 int32_t tenon_model_input_count(void) { return tenon_model.input_count; }
 int32_t tenon_model_output_count(void) { return tenon_model.output_count; }
 
@@ -79,7 +92,9 @@ size_t tenon_model_workspace_bytes(void) { return tenon::runtime::workspace_byte
 
 size_t tenon_model_weights_bytes(void) {
   const auto bytes = static_cast<size_t>(tenon_model.weights_bytes);
-  return bytes > 0 ? bytes + sizeof(tenon::runtime::WeightsTrailer) : 0;
+  return bytes > 0 && tenon_model.weights == nullptr
+             ? bytes + sizeof(tenon::runtime::WeightsTrailer)
+             : 0;
 }
 
 int32_t tenon_model_step_count(void) { return tenon_model.step_count; }

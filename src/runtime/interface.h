@@ -19,6 +19,11 @@ inline constexpr int kRefusedShape = 7;
 inline constexpr const char* kRefusedShapeText =
     "nothing was changed: the shape is none that the input takes";
 
+// What use_target answers.
+inline constexpr int kRefusedTarget = 8;
+inline constexpr const char* kRefusedTargetText =
+    "nothing was changed: the library cannot run this target here and now";
+
 // True if a tensor that has bytes has no pointer.
 bool has_null(const void* const* pointers, const tenon_model_tensor* tensors, int32_t count);
 

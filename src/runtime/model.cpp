@@ -229,6 +229,9 @@ const char* tenon_model_error(int code) {
   if (code == kRefusedShape) {
     return kRefusedShapeText;
   }
+  if (code == kRefusedTarget) {
+    return kRefusedTargetText;
+  }
   return code >= kDone && code <= kForked ? kAnswers[code] : "run does not return this code";
 }
 

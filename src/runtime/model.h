@@ -76,6 +76,12 @@ struct tenon_model_table {
   // The dimension whose sizes are put together: items lie one behind the other in tensors that have it first, and in all
   // outputs. -1: none.
   int32_t batch = -1;
+  const char* weights =
+      nullptr;              // inside the library, with their trailer; null: they are in a file
+  const char* target = "";  // its name
+  // Of a library for several instruction sets: their tables, the best last.
+  const tenon_model_table* const* levels = nullptr;
+  int64_t level_count = 0;
 };
 
 // In a finished library, data made by module artifact; in tests, whatever they define.

@@ -26,7 +26,7 @@
 #include "tenon/runtime.h"
 
 /* Of the functions below; a library says its own with tenon_model_interface(). */
-#define TENON_MODEL_INTERFACE 3
+#define TENON_MODEL_INTERFACE 4
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,8 +51,10 @@ typedef struct tenon_model_dim {
   int64_t count;
 } tenon_model_dim;
 
-/* All zero: the defaults. */
+/* All zero but the size: the defaults. Later versions add fields at the end, which are zero in a program that does not
+ * know them. */
 typedef struct tenon_model_options {
+  size_t size; /* sizeof(tenon_model_options) */
   /* 0: one per physical core that the calling thread may use. Workers are pinned to CPUs of the
    * calling thread's affinity mask: set that mask first to choose the CPUs. */
   int32_t threads;
@@ -112,12 +114,20 @@ int64_t tenon_model_refused(
     const tenon_model_ctx* ctx); /* runs answered with 2 since its creation */
 
 int32_t tenon_model_interface(void); /* TENON_MODEL_INTERFACE of the library */
+const char* tenon_model_version(
+    void); /* of tenon that made it, and of that interface: "tenon 0.1.0, interface 4" */
+/* Which of its targets the library runs: the best that this CPU has, chosen when it was loaded. */
+const char* tenon_model_target(void);
+/* Runs another of its targets from now on, such as "x86-64-v2", while there is no context. 0: done. 8: refused, and `*why`
+ * (unless why is NULL) is a sentence as of create. */
+int tenon_model_use_target(const char* target, const char** why);
 int32_t tenon_model_input_count(void);
 int32_t tenon_model_output_count(void);
 const tenon_model_tensor* tenon_model_input(int32_t i); /* NULL: there is no such one */
 const tenon_model_tensor* tenon_model_output(int32_t i);
 size_t tenon_model_workspace_bytes(void); /* memory that a context works in, weights left out */
-size_t tenon_model_weights_bytes(void);   /* of the weights file; 0: there is none */
+size_t tenon_model_weights_bytes(
+    void); /* of the weights file; 0: there is none, or it is inside the library */
 int32_t tenon_model_threads(const tenon_model_ctx* ctx); /* 0 for NULL */
 
 /* For profiling: called before (after = 0) and after (after = 1) each step of a run. NULL: no more.

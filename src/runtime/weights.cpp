@@ -167,7 +167,10 @@ bool open_weights(const tenon_model_options& options, const tenon_runtime* threa
   }
   char own[PATH_MAX];
   const char* path = options.weights_path;
-  if (options.weights != nullptr) {
+  if (tenon_model.weights != nullptr && options.weights == nullptr && path == nullptr) {
+    path = "inside the library";
+    weights.data = tenon_model.weights;
+  } else if (options.weights != nullptr) {
     path = "in memory";
     if (reinterpret_cast<uintptr_t>(options.weights) % 64 != 0) {
       return refuse(sentence, path, "are not aligned to 64 bytes");

@@ -22,7 +22,7 @@ class TensorInfo(ctypes.Structure):
 
 class Options(ctypes.Structure):
     """NAME_options of the header; zeros are its defaults."""
-    _fields_ = [("threads", ctypes.c_int32), ("weights_path", ctypes.c_char_p), ("weights", ctypes.c_void_p),
+    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int32), ("weights_path", ctypes.c_char_p), ("weights", ctypes.c_void_p),
                 ("weights_bytes", ctypes.c_size_t), ("runtime", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
                 ("trust_weights", ctypes.c_int32), ("device", ctypes.c_int32)]
 
@@ -62,7 +62,7 @@ class Library:
     def create(self, device=0):
         """(context, "") or (None, the sentence)"""
         why = ctypes.c_char_p()
-        context = self.start(ctypes.byref(Options(device=device)), ctypes.byref(why))
+        context = self.start(ctypes.byref(Options(size=ctypes.sizeof(Options), device=device)), ctypes.byref(why))
         return context, "" if context else (why.value or b"no sentence").decode()
 
     def error(self, status):

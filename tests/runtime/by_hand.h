@@ -28,6 +28,7 @@ static_assert(sizeof(WeightsFile) == 64 + kWeightsBytes);
 
 inline tenon_model_options with_weights(const WeightsFile& file, int32_t threads = 1) {
   tenon_model_options o{};
+  o.size = sizeof o;
   o.threads = threads;
   o.weights = &file;
   o.weights_bytes = sizeof file;

@@ -94,6 +94,7 @@ WeightsFile::WeightsFile() {
 
 tenon_model_options with_weights(const WeightsFile& file) {
   tenon_model_options o{};
+  o.size = sizeof o;
   o.weights = &file;
   o.weights_bytes = sizeof file;
   return o;

@@ -239,6 +239,7 @@ TEST(Weights, OnlyARegularFileIsOpened) {
   std::strncpy(address.sun_path, (folder / "socket").c_str(), sizeof address.sun_path - 1);
   ASSERT_EQ(bind(server, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   tenon_model_options o{};
+  o.size = sizeof o;
   const auto refused = [&](const std::string& path) {
     o.weights_path = path.c_str();
     return refusal(o);
@@ -257,6 +258,7 @@ TEST(Weights, AShortenedFileIsRefused) {
   const std::string path = folder / "w";
   const WeightsFile file;
   tenon_model_options o{};
+  o.size = sizeof o;
   o.weights_path = path.c_str();
   for (const size_t bytes :
        {size_t{0}, size_t{63}, size_t{64}, sizeof file - 64, sizeof file - 1}) {

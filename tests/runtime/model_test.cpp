@@ -188,6 +188,7 @@ TEST(Model, WeightsComeFromAFile) {
   const WeightsFile file;
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(&file), sizeof file);
   tenon_model_options o{};
+  o.size = sizeof o;
   o.threads = 2;
   o.weights_path = path.c_str();
   {

@@ -233,6 +233,9 @@ const char* tenon_model_error(int code) {
   if (code == tenon::runtime::kRefusedShape) {
     return tenon::runtime::kRefusedShapeText;
   }
+  if (code == tenon::runtime::kRefusedTarget) {
+    return tenon::runtime::kRefusedTargetText;
+  }
   return code >= kDone && code <= kLost ? kAnswers[code] : "run does not return this code";
 }
 
