@@ -303,6 +303,7 @@ Pool* allocate(const PoolPlan& plan, int32_t threads) {
   pool->worker_spin_ns = plan.worker_spin_ns;
   pool->caller_spin_ns = plan.caller_spin_ns;
   for (Desk& desk : pool->desks) {
+    desk.beside = plan.threads == 2 ? 1 : -1;
     desk.home = plan.pinned ? plan.cpus[0] : -1;
   }
   for (int32_t i = 0; i < plan.threads - 1; ++i) {

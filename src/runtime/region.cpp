@@ -44,7 +44,7 @@ void run_pieces(Desk& desk, const Job& job, int32_t runner, int32_t owner, int64
   if (runner == 0) {
     desk.expected[owner] -= count;
   } else {
-    desk.progress[owner].finished.fetch_add(count);
+    finished_of(desk, owner).fetch_add(count);
   }
 }
 
@@ -161,15 +161,15 @@ void expect_all(Desk& desk, const Job& job) {
 }
 
 // All are read before anything is decided, so that the lines come from other caches at the same time.
-bool all_finished(const Desk& desk, const Job& job) {
+bool all_finished(Desk& desk, const Job& job) {
   int64_t missing = 0;
   for (int32_t i = 0; i < job.parts; ++i) {
-    missing |= desk.progress[i].finished.load() ^ desk.expected[i];
+    missing |= finished_of(desk, i).load() ^ desk.expected[i];
   }
   return missing == 0;
 }
 
-bool finish_soon(const Desk& desk, const Job& job) {
+bool finish_soon(Desk& desk, const Job& job) {
   for (int looks = 0; looks < 32; ++looks) {
     if (all_finished(desk, job)) {
       return true;

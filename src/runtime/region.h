@@ -58,14 +58,22 @@ struct Desk {
   Atomic<int64_t> n{0};
   Atomic<int32_t> parts{0};
   Atomic<int32_t> pieces{0};
+  Atomic<int64_t> finished_beside{0};  // of share `beside`, instead of the word in its Progress
   alignas(128) Progress* progress = nullptr;  // here and below: hardly ever written
-  Word waiting{0};                            // 1: the caller sleeps until a thread leaves
-  alignas(128) Atomic<bool> busy{false};      // here and below: the caller's alone
-  const void* caller = nullptr;               // the thread that was here last; null: none yet
-  int32_t home = -1;                          // the CPU that is left free for it
+  // The share of the only worker of a pool, else -1. Its word lies where the worker looks for regions: a line that both
+  // sides write in turn goes to and fro half as often as two lines that one writes and the other reads.
+  int32_t beside = -1;
+  Word waiting{0};                        // 1: the caller sleeps until a thread leaves
+  alignas(128) Atomic<bool> busy{false};  // here and below: the caller's alone
+  const void* caller = nullptr;           // the thread that was here last; null: none yet
+  int32_t home = -1;                      // the CPU that is left free for it
   int64_t* expected =
       nullptr;  // per share: `finished` when all is done, but for what the caller ran
 };
+
+inline Atomic<int64_t>& finished_of(Desk& desk, int32_t share) {
+  return share == desk.beside ? desk.finished_beside : desk.progress[share].finished;
+}
 
 // Makes the job known to everyone who looks at the desk. Nobody else may do so until it is done.
 void publish(Desk& desk, const Job& job);
@@ -100,10 +108,10 @@ void run_others(Desk& desk, uint64_t region, const Job& job, int32_t thread, con
 
 // Counts the pieces of the region that was just published into what is expected.
 void expect_all(Desk& desk, const Job& job);
-bool all_finished(const Desk& desk, const Job& job);
+bool all_finished(Desk& desk, const Job& job);
 
 // Looks a few times. Where each share is one piece, watching what is finished disturbs nobody, unlike looking for work.
-bool finish_soon(const Desk& desk, const Job& job);
+bool finish_soon(Desk& desk, const Job& job);
 
 // Waits until all pieces are finished: spinning for `spin_ns`, then asleep.
 void join(Desk& desk, const Job& job, int64_t spin_ns);

@@ -99,6 +99,13 @@ class Writer {
     at_ = ask_at();
   }
 
+  // Whether all cores together are worth it, where there are more than two: with two, rows or columns are enough.
+  bool fills_cores() const {
+    int64_t work = op_.reduce_axes[0].extent;
+    for (const te::Axis& a : op_.axes) work *= a.extent;
+    return t_.cores > 2 && work / v_ >= t_.parallel_vectors * t_.cores;
+  }
+
   int64_t tiles_of(const std::vector<size_t>& axes) const {
     int64_t n = 1;
     for (const size_t d : axes) n *= op_.axes[d].extent;
@@ -111,7 +118,8 @@ class Writer {
     const int64_t others = r.xn * tiles_of(m_.batch) * tiles_of(m_.shared);
     const auto tiles = [&](int64_t kb) { return others * arith::ceil_div(kvecs, kb); };
     int64_t best = r.kb;
-    for (int64_t kb = r.kb; t_.cores > 2 && tiles(r.kb) < t_.cores && kb >= 1; --kb) {
+    if (!fills_cores() || tiles(r.kb) >= t_.cores) return best;
+    for (int64_t kb = r.kb; kb >= 1; --kb) {
       if (balance(tiles(kb), t_.cores) > balance(tiles(best), t_.cores)) best = kb;
     }
     return best;
@@ -121,7 +129,7 @@ class Writer {
   bool shares_tiles(const std::vector<Loop>& outer) const {
     int64_t pieces = 1;
     for (size_t i = 0; i + 1 < outer.size(); ++i) pieces *= b_.extent(outer[i]);
-    return t_.cores > 2 && at_ == kBeforehand && balance(pieces, t_.cores) < 0.9 &&
+    return fills_cores() && at_ == kBeforehand && balance(pieces, t_.cores) < 0.9 &&
            balance(pieces * b_.extent(outer.back()), t_.cores) > balance(pieces, t_.cores);
   }
 
