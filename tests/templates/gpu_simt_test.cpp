@@ -58,13 +58,15 @@ TEST_P(GpuSimtTest, KernelsOfEachAlgorithmAreRight) {
   }
 }
 
-// NVIDIA's assembler finds registers for all that kernels of whole rows keep.
-TEST(GpuPtxas, KernelsOfRowsDoNotSpill) {
+// NVIDIA's assembler finds registers for all that kernels of whole rows and of whole tiles keep.
+TEST(GpuPtxas, KernelsDoNotSpill) {
   const auto ptxas = backend::nvptx::find_ptxas();
   if (!ptxas) GTEST_SKIP() << "there is no ptxas";
   const auto compiler = backend::make_compiler(simt::gpu("sm_90"));
   for (const Case& c : network_cases()) {
-    if (!c.name.starts_with("net_attention") && !c.name.starts_with("net_softmax")) continue;
+    const bool tiles = c.name == "net_conv_1_64_56_64_3_1_1_1";
+    if (!tiles && !c.name.starts_with("net_attention") && !c.name.starts_with("net_softmax"))
+      continue;
     const schedule::State initial(std::make_shared<const te::ComputeDag>(c.make()),
                                   std::make_shared<target::Target>(simt::gpu("sm_90")));
     const auto state = schedule::replay(initial, choose(initial).trace);
@@ -75,7 +77,7 @@ TEST(GpuPtxas, KernelsOfRowsDoNotSpill) {
     const auto made = backend::nvptx::assemble(*ptxas, ptx, "sm_90");
     ASSERT_EQ(made.kernels.size(), 1U) << c.name;
     EXPECT_EQ(made.kernels[0].spill_store_bytes, 0) << c.name;
-    EXPECT_LE(made.kernels[0].registers, 128) << c.name;
+    EXPECT_LE(made.kernels[0].registers, tiles ? 224 : 128) << c.name;
   }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Convolutions by Winograd's algorithms, where they are estimated to be faster than by their
-// definition. One kernel (winograd_fused.h) where that fills the card, else three: tiles of the input transformed, a thread for each tile and channel; a
-// product per point of a tile (contraction.h); tiles of the output transformed, with what follows.
+// definition. One kernel (winograd_fused.h) where that fills the card, else three: tiles of the input
+// transformed, a thread for each tile and channel; a product per point of a tile (contraction.h); tiles
+// of the output transformed, with what follows.
 #include "schedule/algorithms/winograd.h"
 #include "schedule/primitives/set_scope.h"
 #include "schedule/primitives/variant.h"
@@ -59,8 +60,8 @@ double winograd_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gp
          gpu::copying(in + kBytes * s.in, gpu) + gpu::copying(out + kBytes * s.out, gpu);
 }
 
-// One kernel must be estimated to take so much less time than three, whose estimate rests on more.
-constexpr double kOneKernel = 0.9;
+// One kernel must be estimated to take less than this share of the time of three, whose estimate rests on more programs.
+constexpr double kOneKernel = 0.95;
 
 double best_clocks(const WinogradConv& c, Algorithm a, const target::Gpu& gpu) {
   const double three = winograd_clocks(c, a, gpu);

@@ -32,6 +32,8 @@ constexpr double kSumsPerClock = 128;  // of a multiprocessor
 constexpr double kReached = 0.45;      // of these, at best: half of what a thread does is reading
 constexpr double kWarpsForAll = 8;
 constexpr double kTransformed = 12;       // elements per clock
+constexpr double kOperands = 48;          // bytes of weights per clock, while threads multiply
+constexpr double kStep = 186;             // clocks between two barriers beside the work
 constexpr int64_t kRegistersOfCode = 55;  // beside what a thread keeps
 
 int64_t threads_of(const FusedTile& t, const FusedSize& s) {
@@ -71,8 +73,11 @@ double clocks_of(const FusedTile& t, const FusedSize& s, const target::Gpu& gpu)
   const double rate = kSumsPerClock * kReached * std::sqrt(std::min(1.0, warps / kWarpsForAll));
   const auto points = static_cast<double>(s.all_points());
   const auto results = static_cast<double>(t.channels * t.tiles);
-  const double work = points * results * static_cast<double>(s.in) / rate;
-  const double moved = points * (static_cast<double>(s.in * t.tiles) + results) / kTransformed;
+  const auto in = static_cast<double>(s.in);
+  const double fetch = points * in * static_cast<double>(kFloat * t.channels) / kOperands;
+  const double work =
+      std::max(points * results * in / rate, fetch) + kStep * in / static_cast<double>(t.depth);
+  const double moved = points * (in * static_cast<double>(t.tiles) + results) / kTransformed;
   const double weights = static_cast<double>(kFloat * s.in * s.out) * points;
   return launching() + fetching(weights, gpu) + static_cast<double>(most) * (work + moved);
 }
