@@ -25,7 +25,8 @@ struct TaskNamed {
   std::string key, label;
   std::vector<double> calls = {};  // per model
   double flops = 0;
-  std::string origin = {};  // who made its default
+  std::string origin = {};              // who made its default
+  std::vector<std::string> nodes = {};  // of the models, that it computes
 };
 
 // Told at each start, and again when pairs or layouts were chosen: the networks then have other tasks.
@@ -40,6 +41,7 @@ struct RunStarted {
   std::string space, strategy, cost_model;
   int64_t measured_before = 0;
   double spent_before_s = 0;
+  std::vector<std::string> disturbed = {};  // what may make times unsteady, in words; of this start
 };
 
 // What the cost model knew before the run, of all tasks of this target; told once at each start.
@@ -112,6 +114,10 @@ struct RoundDone {
   std::optional<Ranking> ranking = {};                  // nothing: the model is not trained yet
   std::map<std::string, double> seconds = {};           // by part
 };
+// How many programs the run has measured by now, told where a search measures them without rounds of its own.
+struct Counted {
+  int64_t measured = 0, failed = 0;
+};
 // Verified.
 struct NewBest {
   std::string task;
@@ -166,6 +172,7 @@ struct Skipped {
 struct RunEnded {
   std::string reason;
   int64_t measured = 0, failed = 0;
+  int64_t again = 0;  // besides, at the end: the best of each task and its default, in turns
   double spent_s = 0;
   std::map<std::string, double> seconds = {};  // by part
   // By kind of decision (loops, layouts, pairs): what it took, and what its steps gained of the
@@ -179,8 +186,8 @@ struct Unknown {
 
 using Event = std::variant<RunStarted, HistoryUsed, PairTried, PairsChosen, LayoutTried,
                            LayoutsChosen, PlanDecided, DefaultTimed, ArtifactWritten, RoundDone,
-                           NewBest, Transplanted, FoundWrong, Undecided, Refused, Fault, Finals,
-                           NetworkCompared, Skipped, RunEnded, Unknown>;
+                           Counted, NewBest, Transplanted, FoundWrong, Undecided, Refused, Fault,
+                           Finals, NetworkCompared, Skipped, RunEnded, Unknown>;
 
 // `t` is the tuning time of the run; nothing: it is not written.
 std::string to_json(const Event& e, std::optional<double> t = {});

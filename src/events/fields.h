@@ -19,6 +19,7 @@ constexpr const char* name_of(const PlanDecided&) { return "plan"; }
 constexpr const char* name_of(const DefaultTimed&) { return "default"; }
 constexpr const char* name_of(const ArtifactWritten&) { return "artifact"; }
 constexpr const char* name_of(const RoundDone&) { return "round"; }
+constexpr const char* name_of(const Counted&) { return "counted"; }
 constexpr const char* name_of(const NewBest&) { return "best"; }
 constexpr const char* name_of(const Transplanted&) { return "transplanted"; }
 constexpr const char* name_of(const FoundWrong&) { return "wrong"; }
@@ -43,6 +44,7 @@ void fields(F& f, TaskNamed& e) {
   f("calls", e.calls);
   f("flops", e.flops);
   f("origin", e.origin);
+  f("nodes", e.nodes);
 }
 template <class F>
 void fields(F& f, RunStarted& e) {
@@ -60,6 +62,7 @@ void fields(F& f, RunStarted& e) {
   f("cost_model", e.cost_model);
   f("measured_before", e.measured_before);
   f("spent_before_s", e.spent_before_s);
+  f("disturbed", e.disturbed);
 }
 template <class F>
 void fields(F& f, HistoryUsed& e) {
@@ -147,6 +150,11 @@ void fields(F& f, RoundDone& e) {
   f("seconds", e.seconds);
 }
 template <class F>
+void fields(F& f, Counted& e) {
+  f("measured", e.measured);
+  f("failed", e.failed);
+}
+template <class F>
 void fields(F& f, NewBest& e) {
   f("task", e.task);
   f("s", e.s);
@@ -218,6 +226,7 @@ void fields(F& f, RunEnded& e) {
   f("reason", e.reason);
   f("measured", e.measured);
   f("failed", e.failed);
+  f("again", e.again);
   f("spent_s", e.spent_s);
   f("seconds", e.seconds);
   f("spent_on", e.spent_on);

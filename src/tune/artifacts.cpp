@@ -44,6 +44,7 @@ void Artifacts::write(size_t m, const Programs& programs) {
   written_[m] = traces_of(programs);
   last_write_ = parts_.watch.now();
   write_cost_ = last_write_ - before;
+  most_write_cost_ = std::max(most_write_cost_, write_cost_);
   parts_.log.tell(events::ArtifactWritten{model.name, model.directory.string(),
                                           std::ssize(programs), write_cost_});
 }

@@ -31,6 +31,8 @@ class Artifacts {
 
   // The plan of each model's artifact.
   const std::vector<plan::NetworkPlan>& built() const { return built_; }
+  // Seconds that the dearest artifact takes, with its compilation.
+  double write_cost() const { return most_write_cost_; }
   bool has_programs(size_t m) const { return !written_[m].empty(); }
   // How many of the programs were built; others were refused.
   int count(size_t m, const Programs& programs) const;
@@ -44,7 +46,7 @@ class Artifacts {
   const Networks& networks_;
   std::vector<std::map<std::string, std::string>> written_;  // per model: traces of its artifact
   std::vector<plan::NetworkPlan> built_;
-  double last_write_ = 0, write_cost_ = 0;
+  double last_write_ = 0, write_cost_ = 0, most_write_cost_ = 0;
 };
 
 }  // namespace tenon::tune

@@ -30,6 +30,25 @@ void add_best(const task::Task& t, const history::TaskHistory& history, BestReco
   if (!refused.empty()) out.plan.tasks.push_back(plan::no_program(t.key, refused));
 }
 
+// What the run kept as it was.
+void add_defaults(const db::Database& db, const target::Target& target, const Verdict& verdict,
+                  plan::NetworkPlan& plan) {
+  const auto shared = std::make_shared<const target::Target>(target);
+  for (const db::TaskRow& row : db.tasks()) {
+    const auto known = verdict.tasks.find(row.key);
+    if (known == verdict.tasks.end() || plan.find(row.key) != nullptr) continue;
+    try {
+      const task::Task t = history::task_of(row, shared);
+      const task::Served served = task::serve_json(t, known->second.trace);
+      if (!served) continue;
+      plan::TaskPlan kept = tuned_program(t, served->trace, plan::From::kRecord);
+      kept.origin = known->second.origin;
+      plan.set(std::move(kept));
+    } catch (const UserError&) {  // a task that cannot be read is no task of this network
+    }
+  }
+}
+
 }  // namespace
 
 TaskToTune to_tune(const plan::Network& network, size_t task) {
@@ -70,6 +89,21 @@ BestRecords best_records(const db::Database& db, const target::Target& target,
   for (const auto& [key, of] : known) {
     if (of.second.best(true) != nullptr) add_best(of.first, of.second, out);
   }
+  return out;
+}
+
+BestRecords records_for(const db::Database& db, const target::Target& target,
+                        const JudgedWhere& where, bool whole) {
+  BestRecords best = best_records(db, target, where.machine, where.protocol);
+  auto verdict = last_verdict(db, where);
+  if (!verdict) return best;
+  BestRecords out;
+  out.run = verdict->run;
+  out.plan = std::move(verdict->plan);
+  for (plan::TaskPlan& t : best.plan.tasks) {
+    if (!verdict->tasks.contains(t.task)) out.plan.set(std::move(t));
+  }
+  if (whole) add_defaults(db, target, *verdict, out.plan);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include "plan/network.h"
 #include "task/task.h"
 #include "tune/tuner.h"
+#include "tune/verdicts.h"
 
 namespace tenon::tune {
 
@@ -19,10 +20,16 @@ plan::TaskPlan tuned_program(const task::Task& t, const schedule::Trace& trace, 
 // those that may serve it (task::serve). One that may not, or a task that cannot be read, costs no
 // other task anything.
 struct BestRecords {
+  std::string run;                 // whose verdict on the model counts; empty: none has one
   plan::NetworkPlan plan;          // programs of tasks, or why their best record is none
   plan::LayoutTimes layout_times;  // the layouts under which they were measured
 };
 BestRecords best_records(const db::Database& db, const target::Target& target,
                          const std::string& measured_target, const std::string& protocol);
+// For a model of this name: what the last run that compared the whole network kept, and the best records of tasks that
+// it did not measure. Without such a run: the best records. `whole`: defaults that were kept are programs, too, as they
+// were then.
+BestRecords records_for(const db::Database& db, const target::Target& target,
+                        const JudgedWhere& where, bool whole);
 
 }  // namespace tenon::tune

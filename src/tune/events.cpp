@@ -53,11 +53,12 @@ events::RunStarted run_started(const RunTold& r) {
                        .strategy = o.strategy,
                        .cost_model = o.cost_model,
                        .measured_before = r.measured_before,
-                       .spent_before_s = r.spent_before_s};
+                       .spent_before_s = r.spent_before_s,
+                       .disturbed = r.options.disturbed};
   for (const Model& m : r.models) e.models.push_back({m.name, m.directory.string()});
   for (size_t i = 0; i < r.tasks.size(); ++i) {
     const task::Task& t = r.tasks[i].task;
-    events::TaskNamed named{t.key, t.label, {}, t.flops, r.tasks[i].origin};
+    events::TaskNamed named{t.key, t.label, {}, t.flops, r.tasks[i].origin, r.nodes[i]};
     for (const ModelSpec& m : r.specs) named.calls.push_back(m.weights[i]);
     e.tasks.push_back(std::move(named));
   }
@@ -134,7 +135,7 @@ events::NetworkCompared network_compared(const ModelSummary& m) {
 }
 
 events::RunEnded run_ended(const Summary& s) {
-  events::RunEnded e{s.reason, s.measured, s.failed, s.spent_s, s.seconds};
+  events::RunEnded e{s.reason, s.measured, s.failed, s.again, s.spent_s, s.seconds};
   for (const Budget::Kind& k : s.kinds) {
     e.spent_on[k.name] += k.spent_s;
     e.gained_by[k.name] += k.gained_s;

@@ -30,6 +30,7 @@ struct RunTold {
   const std::vector<Model>& models;
   const std::vector<TaskToTune>& tasks;
   const std::vector<ModelSpec>& specs;
+  const std::vector<std::vector<std::string>>& nodes;  // by task
   std::string target, protocol;
   int64_t measured_before = 0;
   double spent_before_s = 0;

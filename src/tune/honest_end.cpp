@@ -17,14 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
-constexpr double kCompareShare = 0.02;    // of the budget
+constexpr double kReferenceS = 0.5;
 constexpr double kMostDifference = 1e-2;  // of outputs; kernels are held to much less
-
-double compare_s(double budget_s) {
-  if (budget_s <= 0) return kMostCompareS;
-  return std::clamp(kCompareShare * budget_s, kLeastCompareS, kMostCompareS);
-}
 
 // Empty: what was tuned is kept.
 std::string why_default(const measure::NetworkTimes& t) {
@@ -34,14 +28,16 @@ std::string why_default(const measure::NetworkTimes& t) {
   }
   if (t.low > 1) return "";
   // A tie is no gain: what was tuned is kept only where it is faster beyond doubt.
-  return t.ratio < 1 ? "the whole network was not faster"
-                     : fmt::format("no faster ({:.2f} to {:.2f} times as fast)", t.low, t.high);
+  return t.ratio < 1
+             ? "the whole network was not faster"
+             : fmt::format("no significant gain ({:.2f} to {:.2f} times as fast)", t.low, t.high);
 }
 
 }  // namespace
 
-HonestEnd::HonestEnd(SessionParts& parts, Networks& networks, Loops& loops, Artifacts& artifacts)
-    : parts_(parts), networks_(networks), loops_(loops), artifacts_(artifacts) {}
+HonestEnd::HonestEnd(SessionParts& parts, Networks& networks, Loops& loops, Artifacts& artifacts,
+                     Ending& ending)
+    : parts_(parts), networks_(networks), loops_(loops), artifacts_(artifacts), ending_(ending) {}
 
 void HonestEnd::find_references() {
   if (parts_.options.tuner.scheduler.objective != Objective::kSpeedup) return;
@@ -53,7 +49,7 @@ void HonestEnd::find_references() {
     const fs::path plain = folder.path() / name;
     artifacts_.write_default(m, plain);
     const measure::NetworkTimes t = parts_.timer.compare(
-        plain, plain, {.threads = parts_.options.threads, .seconds = kLeastCompareS});
+        plain, plain, {.threads = parts_.options.threads, .seconds = kReferenceS});
     if (!t.error.empty()) throw UserError("the default of " + name + ": " + t.error);
     reference_s = t.a_s;
   }
@@ -76,18 +72,27 @@ std::vector<std::string> HonestEnd::losers(size_t m, const measure::NetworkTimes
 }
 
 void HonestEnd::compare_once(size_t m, const fs::path& plain, ModelSummary& s) {
-  const measure::NetworkOptions how{parts_.options.threads, compare_s(parts_.options.budget_s), {}};
+  const measure::NetworkOptions how{parts_.options.threads, ending_.compare_s(), {}};
+  const double before = parts_.watch.now();
   s.times = parts_.watch.time(
       "network", [&] { return parts_.timer.compare(plain, parts_.models[m].directory, how); });
+  ending_.compared(parts_.watch.now() - before);
 }
 
-// Against the default's artifact; programs that lose inside the network are dropped from `chosen`.
+// To write the network once more and compare it again.
+bool HonestEnd::has_time() const {
+  return ending_.has_time_for(artifacts_.write_cost() + ending_.comparison_s());
+}
+
+// Against the default's artifact; programs that lose inside the network are dropped from `chosen`, if there is time to
+// compare what is left.
 void HonestEnd::compare(size_t m, const fs::path& plain, ModelSummary& s, Programs& chosen) {
   compare_once(m, plain, s);
   if (networks_.replanned(m) || !s.times.error.empty()) return;
-  const auto before = chosen.size();
-  for (const std::string& key : losers(m, s.times)) chosen.erase(key);
-  if (chosen.size() == before) return;
+  Programs winners = chosen;
+  for (const std::string& key : losers(m, s.times)) winners.erase(key);
+  if (winners.size() == chosen.size() || (!winners.empty() && !has_time())) return;
+  chosen = std::move(winners);
   artifacts_.write(m, chosen);
   if (!chosen.empty()) compare_once(m, plain, s);
 }
@@ -108,12 +113,12 @@ Programs HonestEnd::without_searches(size_t m) {
   return out;
 }
 
-// Compares, and once more without pairs and layouts where those did not pay.
+// Compares, and once more without pairs and layouts where those did not pay and time is left.
 Programs HonestEnd::settle(size_t m, const fs::path& plain, ModelSummary& s) {
   Programs chosen = loops_.programs_of(m);
   artifacts_.write_if_changed(m, chosen);
   compare(m, plain, s, chosen);
-  if (!networks_.replanned(m) || why_default(s.times).empty()) return chosen;
+  if (!networks_.replanned(m) || why_default(s.times).empty() || !has_time()) return chosen;
   chosen = without_searches(m);
   artifacts_.write(m, chosen);
   compare(m, plain, s, chosen);

@@ -2,7 +2,7 @@
 // The end of a session: each tuned network is compared with its default as a whole, and what is not
 // faster beyond doubt is not kept.
 //
-//   HonestEnd end(parts, networks, loops, artifacts);
+//   HonestEnd end(parts, networks, loops, artifacts, ending);
 //   ModelSummary s = end.judge(0);   // s.kept: "tuned", or "default: why"
 #pragma once
 
@@ -10,14 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "tune/artifacts.h"
+#include "tune/ending.h"
 
 namespace tenon::tune {
 
 class HonestEnd {
  public:
   // All must outlive it.
-  HonestEnd(SessionParts& parts, Networks& networks, Loops& loops, Artifacts& artifacts);
+  HonestEnd(SessionParts& parts, Networks& networks, Loops& loops, Artifacts& artifacts,
+            Ending& ending);
 
   // Geometric means need a time to compare with: that of the default, where none is given.
   void find_references();
@@ -27,6 +28,7 @@ class HonestEnd {
  private:
   void compare_once(size_t m, const std::filesystem::path& plain, ModelSummary& s);
   void compare(size_t m, const std::filesystem::path& plain, ModelSummary& s, Programs& chosen);
+  bool has_time() const;
   std::vector<std::string> losers(size_t m, const measure::NetworkTimes& t) const;
   Programs without_searches(size_t m);
   Programs settle(size_t m, const std::filesystem::path& plain, ModelSummary& s);
@@ -35,6 +37,7 @@ class HonestEnd {
   Networks& networks_;
   Loops& loops_;
   Artifacts& artifacts_;
+  Ending& ending_;
 };
 
 }  // namespace tenon::tune

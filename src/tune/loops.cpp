@@ -20,9 +20,10 @@ void Loops::begin(int64_t trials) {
   o.trials = trials;
   tuner_ = std::make_unique<TaskTuner>(found.tasks, found.specs, o, parts_.measurer, &parts_.db,
                                        parts_.log.run(), parts_.tell());
-  parts_.log.tell(run_started({parts_.log.run(), parts_.options, parts_.models, found.tasks,
-                               found.specs, parts_.machine(), parts_.measurer.protocol(),
-                               tuner_->measured(), parts_.log.spent_before()}));
+  parts_.log.tell(
+      run_started({parts_.log.run(), parts_.options, parts_.models, found.tasks, found.specs,
+                   found.nodes, parts_.machine(), parts_.measurer.protocol(), parts_.log.measured(),
+                   parts_.log.spent_before()}));
 }
 
 bool Loops::step(const Stop& stop, int64_t trials) {

@@ -32,16 +32,22 @@ Calls add_tasks(const plan::Network& n, const std::string& glob,
                 std::map<std::string, size_t>& known, NetworkTasks& out) {
   Calls calls;
   std::vector<std::string>& steps = out.steps.emplace_back();
-  for (const int32_t t : n.task_of) {
+  for (size_t step = 0; step < n.task_of.size(); ++step) {
+    const int32_t t = n.task_of[step];
     const task::Task& task = task_of_step(n, t);
     steps.push_back(task.key);
     const auto [it, first] = known.emplace(task.key, out.tasks.size());
     if (first && matches(glob, task)) {
       out.tasks.push_back(to_tune(n, static_cast<size_t>(t)));
+      out.nodes.emplace_back();
     } else if (first) {
       it->second = kNotTuned;
     }
-    if (it->second != kNotTuned) calls[it->second] += 1;
+    if (it->second == kNotTuned) continue;
+    calls[it->second] += 1;
+    const std::vector<std::string>& names = n.layouts.calls[step].nodes;
+    std::vector<std::string>& all = out.nodes[it->second];
+    all.insert(all.end(), names.begin(), names.end());
   }
   return calls;
 }

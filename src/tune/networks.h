@@ -24,6 +24,7 @@ struct NetworkTasks {
   std::vector<TaskToTune> tasks;                // those to tune
   std::vector<ModelSpec> specs;                 // per model: how often it calls each of them
   std::vector<std::vector<std::string>> steps;  // per model, per step: key of its task
+  std::vector<std::vector<std::string>> nodes;  // per task: what it computes, by the models' names
 
   bool has(const std::string& key) const;
 };

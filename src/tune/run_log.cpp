@@ -17,6 +17,18 @@ bool is_of(const std::string& machine, const std::vector<db::EventRow>& events) 
   return true;  // it was cut off before it told anything
 }
 
+// Rounds of one search do not know what others of the run have measured; the database does.
+events::Event with_counts(events::Event event, const RunLog& log) {
+  const auto fill = [&](auto& e) {
+    const events::Counted now = log.counted();
+    e.measured = now.measured;
+    e.failed = now.failed;
+  };
+  if (auto* round = std::get_if<events::RoundDone>(&event)) fill(*round);
+  if (auto* counted = std::get_if<events::Counted>(&event)) fill(*counted);
+  return event;
+}
+
 }  // namespace
 
 RunLog::RunLog(db::Database& db, Clock now, Forward forward)
@@ -45,13 +57,18 @@ void RunLog::end() { db_.end_run(run_); }
 
 void RunLog::tell(const events::Event& event) {
   const double t = spent();
-  const std::string json = events::to_json(event, t);
+  const std::string json = events::to_json(with_counts(event, *this), t);
   db_.add_event(run_, {t, json});
   if (forward_) forward_(json);
 }
 
-int64_t RunLog::measured() const {
-  return measured_beside([](const std::string&) { return false; });
+events::Counted RunLog::counted() const {
+  events::Counted c;
+  for (const db::Group& g : db_.groups({"", "", "", run_})) {
+    c.measured += g.count;
+    c.failed += g.outcome == task::Outcome::kOk ? 0 : g.count;
+  }
+  return c;
 }
 
 int64_t RunLog::measured_beside(const std::function<bool(const std::string&)>& here) const {

@@ -34,13 +34,14 @@ class RunLog {
                                  const std::string& machine);
   void end();  // it will not be gone on with
 
-  // With the time; on disk before it is forwarded.
+  // With the time, and with what the run has measured by now; on disk before it is forwarded.
   void tell(const events::Event& event);
 
   const std::string& run() const { return run_; }
   double spent() const { return spent_before_ + now_() - start_; }
   double spent_before() const { return spent_before_; }  // in earlier parts
-  int64_t measured() const;                              // by all searches, in all parts
+  events::Counted counted() const;                       // of all searches, in all parts
+  int64_t measured() const { return counted().measured; }
   // Of those: programs of tasks that `here` does not name.
   int64_t measured_beside(const std::function<bool(const std::string& task)>& here) const;
 

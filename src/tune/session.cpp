@@ -47,6 +47,7 @@ struct Session::Impl {
   Networks networks;
   Loops loops;
   Artifacts artifacts;
+  Ending ending;
   Shares shares;
   Searches searches;
   HonestEnd end;
@@ -57,9 +58,10 @@ struct Session::Impl {
         networks(parts.models, parts.options.compile),
         loops(parts, networks),
         artifacts(parts, networks),
-        shares(parts, loops),
+        ending(parts, artifacts),
+        shares(parts, loops, ending),
         searches(parts, networks, loops, artifacts, shares),
-        end(parts, networks, loops, artifacts),
+        end(parts, networks, loops, artifacts, ending),
         contest([this] { return parts.watch.now(); }) {}
 
   // ---- the beginning ---------------------------------------------------------------------------
@@ -119,7 +121,7 @@ struct Session::Impl {
   std::string rounds(const Stop& stop) {
     const measure::KeepTo here(parts.measurer.spare_cpus());
     const RunLog& log = parts.log;
-    const double end_s = shares.rounds_end();
+    const double end_s = ending.rounds_end();
     const double decide_by_s = log.spent() + kDecideBy * (end_s - log.spent());
     const auto interrupted = [&] { return stop && stop(); };
     const Stop halted = [&] { return interrupted() || log.spent() >= end_s; };
@@ -138,7 +140,8 @@ struct Session::Impl {
   // ---- the end ---------------------------------------------------------------------------------
 
   void judge(Summary& s, const Stop& stop) {
-    loops.tuner().finals(kFinalsS, stop);
+    const Stop late = [&] { return (stop && stop()) || parts.log.spent() >= ending.finals_end(); };
+    loops.tuner().finals(kFinalsS, late);
     artifacts.renew_now(loops);
     for (size_t m = 0; m < networks.size(); ++m) {
       s.models.push_back(end.judge(m));
@@ -151,7 +154,6 @@ struct Session::Impl {
   void sum_up(Summary& s) {
     const TaskTuner& tuner = loops.tuner();
     s.tasks = tuner.results();
-    s.failed = tuner.failed();
     s.reasons = tuner.reasons();
     s.seconds = tuner.seconds();
     for (const auto& [part, t] : parts.watch.seconds()) s.seconds[part] += t;
@@ -169,20 +171,24 @@ struct Session::Impl {
     s.run = parts.log.run();
     s.reason = reason;
     loops.tuner().settle();
-    s.measured = parts.log.measured();  // finals measure again
+    const events::Counted counted = parts.log.counted();
+    s.measured = counted.measured;  // finals measure again
+    s.failed = counted.failed;
     if (reason != "interrupted") {
       judge(s, stop);
     } else {
       artifacts.renew_now(loops);
     }
+    s.again = parts.log.counted().measured - s.measured;
     sum_up(s);
     parts.log.tell(run_ended(s));
     const bool over = s.reason != "interrupted";
     if (over) parts.log.end();
     save_model();
-    // What it learned is not lost if this is cut off, for records are there.
+    // What it learned is not lost if this is left out or cut off, for records are there.
     const auto& history = parts.options.history;
-    if (over && history) s.history = history::renew(parts.db, parts.where(), *history);
+    if (over && history && ending.has_time_for(0))
+      s.history = history::renew(parts.db, parts.where(), *history);
     return s;
   }
 };

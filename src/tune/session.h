@@ -50,6 +50,7 @@ struct SessionOptions {
   std::string save_cost_model;              // a file for what the model learned; empty: none
   std::string command;  // what makes two runs the same: model hashes and options
   int threads = 1;      // that artifacts will run with
+  std::vector<std::string> disturbed = {};  // what may make times unsteady, for reports
 };
 
 struct ModelSummary {
@@ -68,6 +69,7 @@ struct Summary {
   std::vector<ModelSummary> models;
   std::vector<TaskResult> tasks;
   int64_t measured = 0, failed = 0;  // in this run, with its earlier parts
+  int64_t again = 0;                 // besides, in finals
   double spent_s = 0;                // likewise
   std::map<std::string, double> seconds;
   std::vector<Budget::Kind> kinds;  // what shared the seconds of this part of the run

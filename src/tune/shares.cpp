@@ -2,18 +2,11 @@
 #include "tune/shares.h"
 
 namespace tenon::tune {
-namespace {
-
-constexpr double kReserve = 0.12;  // of the budget, for finals and the comparison of networks
-constexpr double kLeastReserveS = 1.5, kMostReserveS = 30;
-
-}  // namespace
-
 Shares::Share Shares::of(double share) const {
   const int64_t all = parts_.options.tuner.trials;
   const auto left = static_cast<double>(all - parts_.log.measured());
   return {
-      share * (rounds_end() - parts_.log.spent()),
+      share * (ending_.rounds_end() - parts_.log.spent()),
       all > 0 ? std::clamp(share * static_cast<double>(all), 0.0, std::max(0.0, left)) : INFINITY};
 }
 
@@ -22,13 +15,6 @@ int64_t Shares::trials_of_loops() const {
   if (all <= 0) return 0;
   const int64_t left = all - parts_.log.measured() - (kept_ ? kept_() : 0);
   return std::max<int64_t>(1, loops_.measured() + left);
-}
-
-double Shares::rounds_end() const {
-  const double budget_s = parts_.options.budget_s;
-  if (budget_s <= 0) return INFINITY;
-  const double reserve = std::clamp(kReserve * budget_s, kLeastReserveS, kMostReserveS);
-  return budget_s - std::min(reserve, budget_s / 2);
 }
 
 }  // namespace tenon::tune

@@ -2,7 +2,7 @@
 // How the seconds and trials of a session are shared: a search before the loops has a share of
 // both, its trials are kept for it until it is over, and the loops have the rest.
 //
-//   Shares shares(parts, loops);
+//   Shares shares(parts, loops, ending);
 //   const auto used = shares.keep_for(search, 0.1, 48);   // true once it has had a tenth
 //   loops.step(stop, shares.trials_of_loops());
 #pragma once
@@ -12,14 +12,16 @@
 #include <cstdint>
 #include <functional>
 
+#include "tune/ending.h"
 #include "tune/loops.h"
 
 namespace tenon::tune {
 
 class Shares {
  public:
-  // Both must outlive it.
-  Shares(const SessionParts& parts, const Loops& loops) : parts_(parts), loops_(loops) {}
+  // All must outlive it.
+  Shares(const SessionParts& parts, const Loops& loops, const Ending& ending)
+      : parts_(parts), loops_(loops), ending_(ending) {}
 
   // What a search may take: of the seconds that are left, and of all trials.
   struct Share {
@@ -45,12 +47,11 @@ class Shares {
   void release() { kept_ = {}; }
 
   int64_t trials_of_loops() const;  // 0: no limit
-  // When the rounds are to end, in seconds of the run: the rest is for finals and comparisons.
-  double rounds_end() const;
 
  private:
   const SessionParts& parts_;
   const Loops& loops_;
+  const Ending& ending_;
   std::function<int64_t()> kept_;  // trials for a search that is not over; empty: there is none
 };
 

@@ -11,6 +11,11 @@ bool is_fault(const events::Event& e) {
   return std::holds_alternative<events::FoundWrong>(e) || std::holds_alternative<events::Fault>(e);
 }
 
+bool is_measured(const events::Event& e) {
+  return std::holds_alternative<events::RoundDone>(e) ||
+         std::holds_alternative<events::DefaultTimed>(e);
+}
+
 }  // namespace
 
 TaskTimes::TaskTimes(const TunerOptions& tuner, int64_t trials, int64_t rounds,
@@ -26,6 +31,7 @@ double TaskTimes::seconds_of(const TaskToTune& t, const std::function<bool()>& s
   TaskTuner loops({t}, {{.weights = {1}}}, tuner_, measurer_, db_, run_,
                   [this](const events::Event& e) {
                     if (tell_ && is_fault(e)) tell_(e);
+                    if (tell_ && is_measured(e)) tell_(events::Counted{});
                   });
   const int64_t before = loops.measured();  // others may have tuned the task, too
   bool more = true;

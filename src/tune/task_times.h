@@ -17,7 +17,7 @@ namespace tenon::tune {
 class TaskTimes {
  public:
   // `trials` of each task, measured in so many rounds. `db` may be null. Only what went wrong is
-  // told: rounds are these tasks' own business.
+  // told, and that there is more to count: rounds are these tasks' own business.
   TaskTimes(const TunerOptions& tuner, int64_t trials, int64_t rounds, measure::Measurer& measurer,
             db::Database* db, std::string run, Tell tell);
 

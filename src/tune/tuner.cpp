@@ -180,6 +180,23 @@ struct TaskTuner::Impl {
                      .after = watch.seconds()}));
   }
 
+  // Tuned tasks, those first whose gain is most of the networks' time: the last may find no time for finals.
+  std::vector<size_t> by_gain() const {
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const TaskResult& r = entries[i].result;
+      if (r.origin != "tuned") continue;
+      double calls = 0;
+      for (const ModelSpec& m : models) calls += m.weights[i];
+      const double gain = std::isfinite(r.start_s) ? r.start_s - r.best_s : r.best_s;
+      order.emplace_back(-calls * gain, i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<size_t> out;
+    for (const auto& [gain, i] : order) out.push_back(i);
+    return out;
+  }
+
   void final_of(TaskEntry& e, double seconds) {
     const std::vector<schedule::Trace> traces = finalists(e);
     std::vector<Measurement> got =
@@ -332,9 +349,9 @@ void TaskTuner::set_trials(int64_t trials) { impl_->options.trials = trials; }
 void TaskTuner::settle() { impl_->settle(); }
 
 void TaskTuner::finals(double seconds_per_task, const std::function<bool()>& stop) {
-  for (TaskEntry& e : impl_->entries) {
+  for (const size_t i : impl_->by_gain()) {
     if (stop && stop()) return;
-    if (e.result.origin == "tuned") impl_->final_of(e, seconds_per_task);
+    impl_->final_of(impl_->entries[i], seconds_per_task);
   }
 }
 

@@ -13,7 +13,7 @@ const std::pair<Event, std::string> kRows[] = {
     {RunStarted{.run = "r1",
                 .command = "c",
                 .models = {{"m", "out/m"}},
-                .tasks = {{"k", "conv", {2, 0}, 1e6, "template conv"}},
+                .tasks = {{"k", "conv", {2, 0}, 1e6, "template conv", {"n1", "n2"}}},
                 .budget_s = 60,
                 .trials = 100,
                 .target = "t",
@@ -23,11 +23,12 @@ const std::pair<Event, std::string> kRows[] = {
                 .strategy = "evolution",
                 .cost_model = "xgb",
                 .measured_before = 3,
-                .spent_before_s = 1.5},
+                .spent_before_s = 1.5,
+                .disturbed = {"load: 7"}},
      R"({"event":"run","run":"r1","command":"c","models":[{"name":"m","directory":"out/m"}],)"
-     R"("tasks":[{"key":"k","label":"conv","calls":[2.0,0.0],"flops":1000000.0,"origin":"template conv"}],)"
+     R"("tasks":[{"key":"k","label":"conv","calls":[2.0,0.0],"flops":1000000.0,"origin":"template conv","nodes":["n1","n2"]}],)"
      R"("budget_s":60.0,"trials":100,"target":"t","protocol":"v1","seed":18446744073709551615,"space":"joint",)"
-     R"("strategy":"evolution","cost_model":"xgb","measured_before":3,"spent_before_s":1.5})"},
+     R"("strategy":"evolution","cost_model":"xgb","measured_before":3,"spent_before_s":1.5,"disturbed":["load: 7"]})"},
     {HistoryUsed{.from = "kept",
                  .records = 1200,
                  .tasks = 12,
@@ -86,6 +87,7 @@ const std::pair<Event, std::string> kRows[] = {
      R"({"event":"round","round":4,"task":"k","tried":8,"ok":7,"failures":{"run-crash":1},"best_s":0.5,)"
      R"("default_s":1.0,"measured":40,"failed":2,"estimate_s":[1.5,null],"default_estimate_s":[2.0,null],)"
      R"("ranking":{"pairwise":0.5,"recall":0.25,"top":1.0,"k":5,"samples":20},"seconds":{"measure":1.5}})"},
+    {Counted{.measured = 40, .failed = 2}, R"({"event":"counted","measured":40,"failed":2})"},
     {NewBest{.task = "k", .s = 0.5, .was_s = {}, .default_s = 1, .trace = "[]"},
      R"({"event":"best","task":"k","s":0.5,"was_s":null,"default_s":1.0,"trace":"[]"})"},
     {Transplanted{.task = "k",
@@ -119,11 +121,12 @@ const std::pair<Event, std::string> kRows[] = {
     {RunEnded{.reason = "trials",
               .measured = 9,
               .failed = 1,
+              .again = 4,
               .spent_s = 2.5,
               .seconds = {{"measure", 1}},
               .spent_on = {{"loops", 2}},
               .gained_by = {{"loops", 0.5}}},
-     R"({"event":"end","reason":"trials","measured":9,"failed":1,"spent_s":2.5,"seconds":{"measure":1.0},)"
+     R"({"event":"end","reason":"trials","measured":9,"failed":1,"again":4,"spent_s":2.5,"seconds":{"measure":1.0},)"
      R"("spent_on":{"loops":2.0},"gained_by":{"loops":0.5}})"},
 };
 

@@ -96,6 +96,17 @@ TEST(Html, AWholeRunHasItsParts) {
   }
 }
 
+TEST(Html, SaysWhatANumberRestsOn) {
+  const std::string page = to_html(sample_story(Kind::kWhole));
+  for (const char* part :
+       {"layer1/Conv, layer1/Relu and 1 more", "Measured while the machine was not quiet",
+        "load: 6.9 on 2 CPUs", "not taken: "}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  const std::string markdown = to_markdown(sample_story(Kind::kWhole));
+  EXPECT_NE(markdown.find("the machine was not quiet"), std::string::npos);
+}
+
 TEST(Html, ThePictureOfTheArtifactIsPartOfIt) {
   RunStory s = sample_story(Kind::kWhole);
   s.models[0].picture = sample_network(20);

@@ -8,6 +8,7 @@
 #include "report/network/network_html.h"
 #include "report/network/network_json.h"
 #include "report/network/network_text.h"
+#include "report/network/runs.h"
 #include "report/sample_network.h"
 #include "support/check.h"
 #include "task/task.h"
@@ -198,6 +199,51 @@ TEST(Network, FilesThatDoNotTellEnough) {
   EXPECT_THROW(parse_network(odd.dump(), lock().dump()), UserError);
   EXPECT_THROW(parse_network(manifest().dump(), R"({"tasks":[]})"), UserError);
   EXPECT_THROW(parse_network("{", "{}"), UserError);
+}
+
+// An input, then `times` layers of two steps; the second reads what the layer began with, too.
+Network layers(size_t times) {
+  const auto named = [](const char* name) {
+    NetworkNode node;
+    node.name = node.task = name;
+    node.outputs = {{"f32", {4}, "N", "", 16}};
+    return node;
+  };
+  Network n;
+  n.name = "n";
+  n.nodes.push_back(named("x"));
+  n.nodes[0].kind = NodeKind::kInput;
+  for (size_t i = 0; i < times; ++i) {
+    const size_t last = n.nodes.size() - 1;
+    for (const char* name : {"a", "b"}) {
+      NetworkNode node = named(name);
+      node.reads = {last};
+      if (n.nodes.size() - 1 > last) node.reads.push_back(n.nodes.size() - 1);
+      node.step = n.nodes.size() - 1;
+      n.nodes.push_back(node);
+    }
+  }
+  n.nodes.back().gives = {"y"};
+  return n;
+}
+
+TEST(Network, EqualRunsAreDrawnOnce) {
+  const PictureRows rows = collapse_runs(layers(12));
+  // The input, a layer, ten more of them, and the last, which gives a result.
+  ASSERT_EQ(rows.rows.size(), 6U);
+  EXPECT_EQ(rows.rows[3].steps, 2U);
+  EXPECT_EQ(rows.rows[3].times, 10U);
+  EXPECT_EQ(rows.of[1], 1U);
+  EXPECT_EQ(rows.of[22], 3U);
+  EXPECT_EQ(rows.of.back(), 5U);
+  EXPECT_EQ(collapse_runs(layers(2)).rows.size(), 5U);
+  Network n = layers(12);
+  set_times(n, std::vector<double>(24, 1e-3), 1, 24e-3);
+  const std::string page = network_page(n);
+  EXPECT_NE(page.find("the same 2 steps 10 more times"), std::string::npos);
+  EXPECT_NE(page.find("20.000 ms together"), std::string::npos);
+  EXPECT_NE(page.find("class=\"time\""), std::string::npos);
+  EXPECT_NE(page.find("layout of its result"), std::string::npos);
 }
 
 TEST(Network, APageOfManySteps) {

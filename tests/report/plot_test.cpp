@@ -29,6 +29,17 @@ TEST(Plot, LatencyAxesFitTheirValues) {
   EXPECT_GT(latency_axis(1e-3, 1.01e-3).low, 0.9e-3);
 }
 
+// Nobody takes a line that falls by a tenth of the picture for one that falls to zero.
+TEST(Plot, AnAxisThatDoesNotBeginAtZeroSaysSo) {
+  Plot p;
+  p.y = {0, 2, false};
+  EXPECT_EQ(to_html(p).find("axis-note"), std::string::npos);
+  p.y = {1, 2, false};
+  EXPECT_NE(to_html(p).find("axis does not begin at 0"), std::string::npos);
+  p.y = {1, 2, true};
+  EXPECT_NE(to_html(p).find("logarithmic axis"), std::string::npos);
+}
+
 TEST(Plot, Paths) {
   const Axis unit{0, 1, false};
   EXPECT_EQ(step_path(unit, unit, {{0, 1}, {0.5, 0.25}}, 1), "M0 0H500V750H1000");

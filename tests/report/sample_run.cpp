@@ -178,7 +178,8 @@ class Maker {
                        {"label", n.given->label},
                        {"calls", calls},
                        {"flops", te::flops(te::parse(n.given->te))},
-                       {"origin", "template conv"}});
+                       {"origin", "template conv"},
+                       {"nodes", {"layer1/Conv", "layer1/Relu", "layer2/Conv"}}});
     }
     tell({{"event", "run"},
           {"run", run_},
@@ -194,7 +195,8 @@ class Maker {
           {"strategy", "evolution"},
           {"cost_model", "xgb"},
           {"measured_before", measured_},
-          {"spent_before_s", at_s_}},
+          {"spent_before_s", at_s_},
+          {"disturbed", {"load: 6.9 on 2 CPUs"}}},
          0);
   }
 

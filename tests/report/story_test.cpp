@@ -251,8 +251,10 @@ TEST_F(Story, VerdictsOfNetworks) {
     Tone tone;
   } kCases[] = {
       {1.61, 1.58, 1.64, "tuned", "1.61× faster", Tone::kFaster},
-      {1.02, 0.98, 1.06, "tuned", "as fast as the default", Tone::kSame},
+      {1.02, 0.98, 1.06, "tuned", "no significant gain", Tone::kSame},
       {0.90, 0.88, 0.93, "tuned", "0.90×, slower", Tone::kSlower},
+      {1.00, 0.88, 1.18, "default: no significant gain (0.88 to 1.18 times as fast)",
+       "no significant gain, the default was kept", Tone::kSame},
       {0.90, 0.88, 0.93, "default: slower", "the default was kept", Tone::kSame},
       {12.3, 12.0, 12.6, "tuned", "12.3× faster", Tone::kFaster},
   };

@@ -113,6 +113,17 @@ TEST(TuneProgress, CountsLayouts) {
             "layouts  3 tried, 1 better; kept as they were");
 }
 
+TEST(TuneProgress, CountsWhatSearchesMeasureWithoutRounds) {
+  TuneProgress p = after({kRun, kDefaultA, kDefaultB, kLayout});
+  EXPECT_EQ(p.measured(), 0);
+  p.take(R"({"event":"counted","t":6,"measured":24,"failed":3})");
+  EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("24 measured  3 failed"),
+            std::string::npos);
+  p.take(R"({"event":"end","reason":"budget","measured":40,"failed":4,"again":6,"t":10})");
+  EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("40 measured, 6 again  4 failed"),
+            std::string::npos);
+}
+
 TEST(TuneFrame, FitsTheTerminal) {
   const TuneProgress p = after({kRun, kDefaultA, kDefaultB, kLayout, kRound});
   for (const int columns : {1, 20, 40, 80, 200}) {

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include "events/events.h"
+#include "plan/text.h"
 #include "search/tasks.h"
 #include "te/text.h"
 
@@ -106,6 +108,70 @@ TEST_F(BestSchedules, OneThatCannotBeReadCostsOthersNothing) {
     EXPECT_FALSE(b.plan.find(key)->has_program);
     EXPECT_NE(b.plan.find(key)->refused, "");
   }
+}
+
+// A run that measured tasks `kept` and `dropped` and kept the program of one of them in model "net".
+class Verdicts : public BestSchedules {
+ protected:
+  void SetUp() override {
+    BestSchedules::SetUp();
+    for (const task::Task& t : {kept_, dropped_, other_}) add(t);
+  }
+  std::string judge(const std::string& model, bool finished = true) {
+    const std::string run = db_->begin_run("tune " + model, model);
+    for (const task::Task& t : {kept_, dropped_}) {
+      task::Measurement m = record(t, "[]", 1e-3);
+      m.run = run;
+      db_->record({m});
+    }
+    events::RunStarted started;
+    started.run = run;
+    started.target = kTarget;
+    started.protocol = kProtocol;
+    for (const task::Task& t : {kept_, dropped_}) {
+      started.tasks.push_back({t.key, t.label, {1}, 1, "template matmul"});
+    }
+    plan::NetworkPlan plan;
+    plan.set(tuned_program(kept_, {}, plan::From::kMeasured));
+    events::PlanDecided decided{"programs", {{model, {plan::to_text(plan)}}}};
+    for (const events::Event& e :
+         {events::Event(started),
+          events::Event(events::DefaultTimed{dropped_.key, 1e-3, "ok", "[]"}),
+          events::Event(decided)}) {
+      db_->add_event(run, {1, events::to_json(e, 1)});
+    }
+    if (finished) db_->end_run(run);
+    return run;
+  }
+  BestRecords records(bool whole = false) const {
+    return records_for(*db_, target::host_target(), {"net", kTarget, kProtocol}, whole);
+  }
+  task::Task kept_ = product(5), dropped_ = product(6), other_ = product(7);
+};
+
+TEST_F(Verdicts, WhatTheRunRejectedIsNotUsed) {
+  db_->record({record(other_, "[]", 1e-3)});
+  const std::string run = judge("net");
+  const BestRecords r = records();
+  EXPECT_EQ(r.run, run);
+  ASSERT_NE(r.plan.find(kept_.key), nullptr);
+  EXPECT_EQ(r.plan.find(kept_.key)->from, plan::From::kMeasured);
+  EXPECT_EQ(r.plan.find(dropped_.key), nullptr);
+  ASSERT_NE(r.plan.find(other_.key), nullptr) << "the run knows nothing of it";
+  EXPECT_EQ(r.plan.find(other_.key)->from, plan::From::kRecord);
+  EXPECT_TRUE(r.layout_times.empty());
+  const BestRecords whole = records(true);
+  ASSERT_NE(whole.plan.find(dropped_.key), nullptr);
+  EXPECT_EQ(whole.plan.find(dropped_.key)->origin, "template matmul");
+}
+
+TEST_F(Verdicts, AreOfOneModelAndOfRunsThatEnded) {
+  judge("another");
+  judge("net", /*finished=*/false);
+  const BestRecords r = records();
+  EXPECT_EQ(r.run, "");
+  ASSERT_NE(r.plan.find(dropped_.key), nullptr);
+  EXPECT_EQ(r.plan.find(dropped_.key)->from, plan::From::kRecord);
 }
 
 }  // namespace

@@ -35,7 +35,9 @@ class PretendTimer : public measure::NetworkTimer {
     t.error = error;
     t.a_s = 1e-3;
     t.b_s = 1e-3 / ratio;
-    t.ratio = t.low = t.high = ratio;
+    t.ratio = ratio;
+    t.low = low > 0 ? low : ratio;
+    t.high = high > 0 ? high : ratio;
     t.difference = difference;
     for (const auto& s : second.steps()) {
       t.a_steps_s.push_back(1e-5);
@@ -44,6 +46,7 @@ class PretendTimer : public measure::NetworkTimer {
     return t;
   }
   double ratio = 1.5;
+  double low = 0, high = 0;  // of its interval; 0: as the ratio
   double difference = 0;
   bool slow_inside = false;
   bool same_steps = true;  // not with other layouts: conversions are steps

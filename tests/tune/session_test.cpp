@@ -110,6 +110,13 @@ TEST_F(SessionTest, TheDefaultStaysWhereTheNetworkDoesNotGain) {
   const Verdict verdicts[] = {
       {"slower", [](PretendTimer& t) { t.ratio = 0.9; },
        "default: the whole network was not faster"},
+      {"noise",
+       [](PretendTimer& t) {
+         t.ratio = 1.0;
+         t.low = 0.88;
+         t.high = 1.18;
+       },
+       "default: no significant gain (0.88 to 1.18 times as fast)"},
       {"inside", [](PretendTimer& t) { t.slow_inside = true; },
        "default: no task gained inside the network"},
       {"wrong", [](PretendTimer& t) { t.difference = 0.5; }, "default: outputs differ by 0.5"},
@@ -174,6 +181,28 @@ TEST_F(LayoutSessionTest, TriesAFewLayoutsBeforeItGivesThemUp) {
   EXPECT_LE(count("layout"), 11);  // a third of 300 trials, ten for each
   EXPECT_EQ(decided("layouts").size(), 1U);
   EXPECT_EQ(s.models[0].kept, "tuned");
+}
+
+// What is shown while layouts are tried, at the end and by the database is one count.
+TEST_F(LayoutSessionTest, CountsWhatTheDatabaseCounts) {
+  const Summary s = run(options(300));
+  int64_t last = 0, among_layouts = 0;
+  for (const std::string& e : events_) {
+    const Json j = Json::parse(e);
+    if (j["event"] != "round" && j["event"] != "counted") continue;
+    EXPECT_GE(j["measured"].get<int64_t>(), last);
+    last = j["measured"];
+    among_layouts += j["event"] == "counted" ? 1 : 0;
+  }
+  EXPECT_GE(among_layouts, count("layout"));
+  EXPECT_EQ(last, s.measured);
+  EXPECT_GT(s.again, 0);
+  const db::RunRow row = db_->runs().at(0);
+  EXPECT_EQ(s.measured + s.again, row.measured);
+  EXPECT_LE(s.failed, row.failed);
+  const Json end = Json::parse(events_.back());
+  EXPECT_EQ(end["measured"], s.measured);
+  EXPECT_EQ(end["again"], s.again);
 }
 
 // What a user gets who asks for nothing but a number of trials.

@@ -60,6 +60,12 @@ std::vector<double> tick_values(const Axis& axis, int most) {
   return linear_values(axis, nice_step(axis.high - axis.low, most));
 }
 
+// Heights of such charts do not compare as the times do.
+std::string axis_note(const Axis& y) {
+  const char* note = y.log ? "logarithmic axis" : y.low > 0 ? "axis does not begin at 0" : "";
+  return *note == '\0' ? "" : fmt::format("<span class=\"axis-note\">{}</span>", note);
+}
+
 std::string percent(double place) { return fmt::format("{:.2f}%", 100 * place); }
 
 std::string grid(const Plot& p) {
@@ -202,7 +208,7 @@ std::string to_html(const Plot& p) {
     out += fmt::format("<span class=\"label {}\" style=\"left:{};bottom:{}\">{}</span>", l.kind,
                        percent(l.x), percent(l.y), escape_html(l.text));
   }
-  return out + "</div>";
+  return out + axis_note(p.y) + "</div>";
 }
 
 std::string sparkline(const std::vector<Mark>& marks, const std::string& says) {

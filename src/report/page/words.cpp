@@ -2,6 +2,7 @@
 #include "report/page/words.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <sstream>
@@ -27,7 +28,7 @@ std::string headline_of(Tone tone, double ratio) {
     case Tone::kSlower:
       return ratio_text(ratio) + ", slower";
     default:
-      return "as fast as the default";
+      return "no significant gain";
   }
 }
 
@@ -45,8 +46,9 @@ Verdict measured_verdict(const NetworkResult& n) {
     v.detail += fmt::format("; 95 % interval {} to {}", ratio_text(*n.low), ratio_text(*n.high));
   }
   if (kept_default) {
+    v.headline = v.tone == Tone::kSame ? "no significant gain, the default was kept"
+                                       : "the default was kept";
     v.tone = Tone::kSame;
-    v.headline = "the default was kept";
     const size_t colon = n.kept.find(':');
     if (colon != std::string::npos) v.detail = n.kept.substr(colon + 2) + "; " + v.detail;
   } else if (n.tasks > 0) {
@@ -167,7 +169,8 @@ std::vector<Fact> facts(const RunStory& run) {
   add("spent",
       duration_text(run.spent_s) + (run.parts > 1 ? fmt::format(" in {} parts", run.parts) : ""));
   add("measured",
-      fmt::format("{} programs, {} failed", grouped(run.measured), grouped(run.failed)));
+      fmt::format("{} programs, {} failed{}", grouped(run.measured), grouped(run.failed),
+                  run.again > 0 ? fmt::format("; {} again at the end", grouped(run.again)) : ""));
   if (run.measured_before > 0) add("known before", grouped(run.measured_before) + " records");
   if (run.history) add("history", history_text(*run.history));
   add("transplanted", transplants_text(run));
@@ -226,6 +229,41 @@ std::string layouts_text(const RunStory& run) {
                       m.name, counted(m.layouts.size(), "call"));
   }
   return text;
+}
+
+std::string nodes_text(const TaskStory& t) {
+  constexpr size_t kMost = 2;
+  std::string text;
+  for (size_t i = 0; i < std::min(kMost, t.nodes.size()); ++i) {
+    text += (i > 0 ? ", " : "") + t.nodes[i];
+  }
+  if (t.nodes.size() > kMost) text += fmt::format(" and {} more", t.nodes.size() - kMost);
+  return text;
+}
+
+std::string disturbed_text(const RunStory& run) {
+  if (run.disturbed.empty()) return "";
+  return fmt::format(
+      "Measured while the machine was not quiet ({}). Times taken then differ more from each other "
+      "than on a quiet machine, and small gains may not be found.",
+      fmt::join(run.disturbed, "; "));
+}
+
+std::string why_not_taken(const RunStory& run, const LayoutSearch& o, const LayoutTry& t) {
+  const auto ratio = gain(o, t);
+  if (!ratio || *ratio <= 1 + kSame || t.calls > 0) return "";
+  if (!run.layouts_decided) return "not taken: the run ended before the networks chose";
+  if (o.best_s() && *t.s > *o.best_s()) {
+    return "not taken: another layout of this operator was faster still";
+  }
+  const bool taken_back = std::any_of(run.models.begin(), run.models.end(), [](const auto& m) {
+    return m.network && m.network->kept.starts_with("default");
+  });
+  if (taken_back) return "not taken: the whole network was no faster with what was chosen";
+  return fmt::format(
+      "not taken: {} less in this operator, and at least as much more in conversions around it and "
+      "in operators that share its tensors",
+      time_or_dash(*o.default_s - *t.s));
 }
 
 std::string unreadable_text(const RunStory& run) {

@@ -41,6 +41,15 @@ std::string history_text(const events::HistoryUsed& e);
 // Name in a sentence: "conv bias relu 1x64x28x28".
 std::string task_name(const TaskStory& t);
 
+// The nodes that a task computes: "layer1.0.conv1, layer1.0.relu and 14 more"; empty: not told.
+std::string nodes_text(const TaskStory& t);
+
+// What may have made times unsteady: "Measured while the machine was not quiet: load: 7.0. Times .."; empty: nothing.
+std::string disturbed_text(const RunStory& run);
+
+// Why an operator is not stored in the way that was faster by itself; empty: it is, or it was not faster.
+std::string why_not_taken(const RunStory& run, const LayoutSearch& o, const LayoutTry& t);
+
 // "1 call", "3 calls".
 std::string counted(size_t n, std::string_view noun);
 

@@ -88,6 +88,11 @@ class Reader {
     r.space = e.space;
     r.strategy = e.strategy;
     r.cost_model = e.cost_model;
+    for (const std::string& d : e.disturbed) {
+      if (std::find(r.disturbed.begin(), r.disturbed.end(), d) == r.disturbed.end()) {
+        r.disturbed.push_back(d);
+      }
+    }
     if (r.parts == 1) r.measured_before = e.measured_before;
     for (const events::ModelNamed& m : e.models) model(m.name).directory = m.directory;
     for (TaskStory& t : r.tasks) t.calls.clear();
@@ -97,6 +102,7 @@ class Reader {
       s.origin = t.origin;
       s.flops = t.flops;
       s.calls = t.calls;
+      s.nodes = t.nodes;
     }
   }
 
@@ -136,6 +142,11 @@ class Reader {
       r.ranking.push_back({r.rounds, e.ranking->pairwise, e.ranking->recall, e.ranking->top,
                            e.ranking->k, e.ranking->samples});
     }
+  }
+
+  void take_event(const events::Counted& e) {
+    story().measured = std::max(story().measured, e.measured);
+    story().failed = std::max(story().failed, e.failed);
   }
 
   void take_estimates(const events::RoundDone& e) {
@@ -283,6 +294,7 @@ class Reader {
     r.reason = e.reason;
     r.measured = std::max(r.measured, e.measured);
     r.failed = std::max(r.failed, e.failed);
+    r.again = e.again;
     r.spent_s = std::max(r.spent_s, e.spent_s);
     for (const auto& [part, s] : e.seconds) part_[part] = std::max(part_[part], s);
     // Each part of a run tells what it spent itself.

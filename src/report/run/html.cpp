@@ -60,12 +60,18 @@ std::string title_of(const RunStory& run) {
   return names.empty() ? (run.model.empty() ? "run " + run.id : run.model) : names;
 }
 
+std::string disturbed_html(const RunStory& run) {
+  if (run.disturbed.empty()) return "";
+  return fmt::format("<p class=\"disturbed\">{}</p>", escape_html(disturbed_text(run)));
+}
+
 std::string header(const RunStory& run) {
   std::string out = fmt::format(
       "<header><p class=\"eyebrow\">tenon · tuning report</p><h1>{}</h1><p class=\"ending "
       "{}\">{}</p>"
       "</header>",
       escape_html(title_of(run)), run.reason.empty() ? "open" : "closed", escape_html(ending(run)));
+  out += disturbed_html(run);
   std::string models;
   for (const ModelStory& m : run.models) models += verdict_html(run, m);
   if (models.empty()) models = verdict_html(run, {});

@@ -21,7 +21,10 @@ std::string ratio_html(const LayoutSearch& o, const LayoutTry& t) {
   return fmt::format("<span class=\"gain {}\">{}</span>", kind, ratio_text(*ratio));
 }
 
-std::string taken_html(const RunStory& run, const LayoutTry& t) {
+std::string taken_html(const RunStory& run, const LayoutSearch& o, const LayoutTry& t) {
+  if (const std::string why = why_not_taken(run, o, t); !why.empty()) {
+    return fmt::format(" <span class=\"why\">{}</span>", escape_html(why));
+  }
   if (!run.layouts_decided || t.calls <= 0) return "";
   return fmt::format(" <mark>taken by {}</mark>", counted(static_cast<size_t>(t.calls), "call"));
 }
@@ -34,7 +37,7 @@ std::string try_row(const RunStory& run, const LayoutSearch& o, const LayoutTry&
       "aria-hidden=\"true\"><path "
       "class=\"{}\" d=\"M0 0H{:.6g}V10H0z\"/></svg></td><td>{}</td><td>{}</td></tr>",
       t.calls > 0 && run.layouts_decided ? "taken" : "left", escape_html(t.point),
-      taken_html(run, t), escape_html(t.words), t.calls > 0 ? "now" : "before",
+      taken_html(run, o, t), escape_html(t.words), t.calls > 0 ? "now" : "before",
       1000 * t.s.value_or(0) / longest, t.s ? time_or_dash(t.s) : "failed", ratio_html(o, t));
 }
 

@@ -72,8 +72,9 @@ std::string task_row(const RunStory& run, const TaskStory& t, const Totals& all)
   const Seconds rate = t.best_s && t.flops > 0 ? Seconds(t.flops / *t.best_s * 1e-9) : std::nullopt;
   std::string row = fmt::format(
       "<tr><th scope=\"row\" data-sort-text=\"{0}\"><a href=\"#task-{1}\">{0}</a>"
-      "<small>{2}</small></th>",
-      escape_html(t.label), escape_html(t.key), escape_html(t.shape.empty() ? t.key : t.shape));
+      "<small>{2}</small>{3}</th>",
+      escape_html(t.label), escape_html(t.key), escape_html(t.shape.empty() ? t.key : t.shape),
+      t.nodes.empty() ? "" : fmt::format("<small>{}</small>", escape_html(nodes_text(t))));
   row += cell("calls", fmt::format("{:g}", t.all_calls()), t.all_calls());
   row += cell("default", default_html(t), t.default_s);
   row += cell("best", time_or_dash(t.best_s), t.best_s);

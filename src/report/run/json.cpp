@@ -55,6 +55,7 @@ Json schedule(const ScheduleText& s) {
 Json task(const TaskStory& t) {
   return {{"key", t.key},
           {"label", t.label},
+          {"nodes", t.nodes},
           {"shape", t.shape},
           {"origin", t.origin},
           {"calls", t.calls},
@@ -173,6 +174,8 @@ std::string to_json(const RunStory& run) {
               {"parts", run.parts},
               {"rounds", run.rounds},
               {"measured", run.measured},
+              {"again", run.again},
+              {"disturbed", run.disturbed},
               {"failed", run.failed},
               {"measured_before", run.measured_before},
               {"history", history(run.history)},

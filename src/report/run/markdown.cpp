@@ -37,6 +37,7 @@ std::string head(const RunStory& run) {
   }
   if (run.models.empty()) out += fmt::format("**{}**\n\n", verdict(run, {}).headline);
   out += fmt::format("- {}\n", ending(run));
+  if (!run.disturbed.empty()) out += fmt::format("- {}\n", escape_markdown(disturbed_text(run)));
   for (const Fact& f : facts(run))
     out += fmt::format("- {}: {}\n", f.name, escape_markdown(f.value));
   if (!run.command.empty()) out += fmt::format("- command: {}\n", escape_markdown(run.command));
@@ -55,7 +56,9 @@ std::string task_rows(const RunStory& run) {
     const Seconds now = network_time(t, t.best_s);
     const bool broken = !t.default_s && !t.default_outcome.empty();
     out += fmt::format("| {} | {:g} | {} | {} | {} | {} | {} | {} |\n",
-                       escape_markdown(task_name(t)), t.all_calls(),
+                       escape_markdown(task_name(t)) +
+                           (t.nodes.empty() ? "" : ": " + escape_markdown(nodes_text(t))),
+                       t.all_calls(),
                        broken ? escape_markdown(t.default_outcome) : time_or_dash(t.default_s),
                        time_or_dash(t.best_s), t.gain() ? ratio_text(*t.gain()) : "–",
                        now && all > 0 ? fmt::format("{:.1f} %", 100 * *now / all) : "–",

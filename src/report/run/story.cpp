@@ -47,7 +47,8 @@ class Records {
     for (TaskStory& t : story_.tasks) finish_task(t);
     read_failures();
     finish_layouts(story_, rows_);
-    story_.measured = std::max(story_.measured, static_cast<int64_t>(measured_.size()));
+    story_.measured =
+        std::max(story_.measured, static_cast<int64_t>(measured_.size()) - story_.again);
     int64_t failed = 0;
     for (const TaskStory& t : story_.tasks) failed += t.failed;
     story_.failed = std::max(story_.failed, failed);

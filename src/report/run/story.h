@@ -60,7 +60,8 @@ struct TaskStory {
   std::string key, label, origin;  // origin: who made the default
   std::string shape;               // of its output: "1x64x28x28"; empty: not known
   std::string te;
-  std::vector<double> calls;  // per model
+  std::vector<double> calls;       // per model
+  std::vector<std::string> nodes;  // of the models, that it computes
   double flops = 0;
   Seconds default_s, best_s;
   std::string default_outcome;  // "ok", "run-crash", ...; empty: not measured
@@ -140,6 +141,8 @@ struct RunStory {
   std::optional<events::HistoryUsed> history;  // that it began with; nothing: none was told
   std::string reason;                          // why it ended; empty: cut off, or going on
   int64_t rounds = 0, measured = 0, failed = 0;
+  int64_t again = 0;                   // measured besides, at the end
+  std::vector<std::string> disturbed;  // what may have made times unsteady
   double spent_s = 0;
   Seconds first_artifact_s;
   std::vector<ModelStory> models;

@@ -70,10 +70,12 @@ std::string bar_line(const TuneProgress& p, double t, int columns) {
   }
   const int width = columns < 100 ? 14 : 22;
   const int filled = std::clamp(static_cast<int>(done * width), 0, width);
-  return fmt::format(
-      "[{:#<{}}{:-<{}}] {}{}  {}{} measured  {} failed{}", "", filled, "", width - filled, clock,
-      eta && p.ended().empty() ? "  eta " + duration_text(*eta) : "", grouped(p.measured()),
-      p.trials() > 0 ? " of " + grouped(p.trials()) : "", grouped(p.failed()), failures_text(p));
+  return fmt::format("[{:#<{}}{:-<{}}] {}{}  {}{} measured{}  {} failed{}", "", filled, "",
+                     width - filled, clock,
+                     eta && p.ended().empty() ? "  eta " + duration_text(*eta) : "",
+                     grouped(p.measured()), p.trials() > 0 ? " of " + grouped(p.trials()) : "",
+                     p.again() > 0 ? fmt::format(", {} again", grouped(p.again())) : "",
+                     grouped(p.failed()), failures_text(p));
 }
 
 std::string layouts_line(const LayoutProgress& l) {

@@ -54,6 +54,10 @@ struct TuneProgress::Taker {
       task->start_s = e.default_s ? e.default_s : task->start_s;
     }
   }
+  void operator()(const events::Counted& e) const {
+    p.measured_ = e.measured;
+    p.failed_ = e.failed;
+  }
   void operator()(const events::NewBest& e) const { better(e.task, e.s); }
   void operator()(const events::Finals& e) const { better(e.task, e.best_s); }
   void operator()(const events::ArtifactWritten& e) const {
@@ -100,6 +104,7 @@ struct TuneProgress::Taker {
     p.ended_ = e.reason;
     p.measured_ = e.measured;
     p.failed_ = e.failed;
+    p.again_ = e.again;
   }
   template <class Other>
   void operator()(const Other&) const {}

@@ -95,10 +95,10 @@ Json summary_json(const tune::Summary& s, const TuneProgress& p,
   if (options.budget_s > 0) {
     left = std::max(0.0, options.budget_s - s.spent_s);
   }
-  return {{"schema", "tenon.tune/1"}, {"run", s.run},         {"reason", s.reason},
-          {"models", models},         {"tasks", tasks},       {"measured", s.measured},
-          {"failed", s.failed},       {"spent_s", s.spent_s}, {"budget_left_s", left},
-          {"seconds", s.seconds}};
+  return {{"schema", "tenon.tune/1"}, {"run", s.run},        {"reason", s.reason},
+          {"models", models},         {"tasks", tasks},      {"measured", s.measured},
+          {"again", s.again},         {"failed", s.failed},  {"spent_s", s.spent_s},
+          {"budget_left_s", left},    {"seconds", s.seconds}};
 }
 
 std::string what_is_left(const tune::Summary& s, const tune::SessionOptions& options) {

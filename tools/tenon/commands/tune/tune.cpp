@@ -69,6 +69,16 @@ std::string doctor_line() {
   return line;
 }
 
+// For the report of the run.
+std::vector<std::string> disturbances() {
+  std::vector<std::string> out;
+  for (const timing::Fact& f : timing::examine_this_machine()) {
+    if (f.health == timing::Health::kDisturbing)
+      out.push_back(fmt::format("{}: {}", f.name, f.value));
+  }
+  return out;
+}
+
 int dry_run(const TuneOptions& o, const std::vector<tune::Model>& models,
             const tune::SessionOptions& session, const Console& console) {
   std::unique_ptr<db::Database> db;
@@ -192,6 +202,8 @@ int tune_command(const TuneOptions& o, const Console& console) {
   session.command = command_text(o, models);
   if (o.sim) {
     session.tuner.clock = pretend_clock();
+  } else {
+    session.disturbed = disturbances();
   }
   const Devices devices = make_devices(o);
   const Interrupt interrupt;
