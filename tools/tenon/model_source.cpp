@@ -16,6 +16,7 @@
 #include "files/file.h"
 #include "plan/text.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/helper_tools.h"
 
 namespace tenon::tools {
 namespace {
@@ -360,6 +361,7 @@ compile::Options options_for(const ModelOptions& options, const Console& console
     how.layout_times = options.layout_times;
   }
   how.plan.add(options.records);
+  how.known = shipped_programs(how.target);
   return how;
 }
 
