@@ -26,6 +26,19 @@ std::optional<int64_t> structure_of(const space::Choices& choices) {
   return std::nullopt;
 }
 
+std::optional<space::Program> fitted_by(const Translator& translator, const space::Space& space,
+                                        const Recipe& recipe) {
+  const auto choices = translator.choices(recipe);
+  if (!choices) return std::nullopt;
+  space::ByRule rule;
+  space::Follow follow(*choices, rule);
+  auto p = space.write(follow);
+  if (!p || algorithm_of(p->trace) != recipe.algorithm) return std::nullopt;
+  const auto structure = structure_of(p->choices);
+  if (structure && structure != structure_of(*choices)) return std::nullopt;
+  return std::move(p.value());
+}
+
 class Transplanter {
  public:
   Transplanter(const space::Space& space, size_t most)
@@ -35,7 +48,7 @@ class Transplanter {
 
   void take(const KnownTask& from, const KnownProgram& known) {
     if (full()) return;
-    auto p = fitted(known.recipe);
+    auto p = fitted_by(translator_, space_, known.recipe);
     if (p && seen_.insert(p->hash).second) {
       out_.push_back({*std::move(p), from.key, from.label});
     }
@@ -44,18 +57,6 @@ class Transplanter {
   std::vector<Transplant> result() { return std::move(out_); }
 
  private:
-  std::optional<space::Program> fitted(const Recipe& recipe) const {
-    const auto choices = translator_.choices(recipe);
-    if (!choices) return std::nullopt;
-    space::ByRule rule;
-    space::Follow follow(*choices, rule);
-    auto p = space_.write(follow);
-    if (!p || algorithm_of(p->trace) != recipe.algorithm) return std::nullopt;
-    const auto structure = structure_of(p->choices);
-    if (structure && structure != structure_of(*choices)) return std::nullopt;
-    return std::move(p.value());
-  }
-
   const space::Space& space_;
   const size_t most_;
   const Translator translator_;
@@ -64,6 +65,10 @@ class Transplanter {
 };
 
 }  // namespace
+
+std::optional<space::Program> fitted(const space::Space& space, const Recipe& recipe) {
+  return fitted_by(Translator(space.task()), space, recipe);
+}
 
 std::vector<Transplant> transplants(const space::Space& space,
                                     const std::vector<KnownTask>& nearest_first, size_t most) {

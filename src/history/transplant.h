@@ -6,6 +6,7 @@
 //   conv 56x56x64: fuse2, tile of 16 columns   ->   conv 7x7x512: fuse2, tile of 7 columns
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct Transplant {
   space::Program program;
   std::string task, label;  // where it comes from
 };
+
+// The program that a recipe makes of the space's task. Nothing: it is refused, or it would become another structure or
+// another algorithm.
+std::optional<space::Program> fitted(const space::Space& space, const Recipe& recipe);
 
 // Up to `most` programs of the space, distinct and none of its seeds: the best of the nearest, the best of the second
 // nearest, the second of the nearest, and so on. Those that are refused, or that would become another structure or

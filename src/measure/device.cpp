@@ -7,6 +7,7 @@
 #include <ctime>
 #include <future>
 
+#include "measure/ahead.h"
 #include "measure/estimate.h"
 #include "measure/handoff.h"
 #include "measure/lanes.h"
@@ -25,6 +26,7 @@ constexpr double kDefinitionRunS = 300;
 constexpr double kFinalRunS = 0.05;  // of one candidate in one round
 constexpr int kLeastRounds = 3;      // of finals
 constexpr int64_t kMostInRound = 128;
+constexpr int kMostAhead = 4;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -99,14 +101,16 @@ class Device : public Measurer {
         plan_(options.on_card ? plan_card(usable_cores(), options.builders)
                               : plan_cores(usable_cores(), options.protocol.threads,
                                            options.builders, options.overlap)),
-        references_([this](const task::Task& t, const std::vector<ir::Array>& inputs) {
-          return run_definition(t, inputs);
+        references_([this](const task::Task& t, const std::vector<ir::Array>& inputs, Plain how) {
+          return run_definition(t, inputs, how);
         }),
         queue_(plan_),
         lanes_(
             options_, plan_, folder_.path(), queue_,
             [this](const JobQueue::Entry& e) { return known_of(e); },
-            [this](RunProcess& p, const JobQueue::Entry& e) { return timed(p, e); }) {}
+            [this](RunProcess& p, const JobQueue::Entry& e) { return timed(p, e); }),
+        ahead_(threads_ahead(), plan_.spare,
+               [this](const task::Task& t) { references_.cases(t); }) {}
 
   std::string target(const target::Target& t) const override {
     return named(t, t.is_cpu() ? host_->fingerprint() : card_);
@@ -122,6 +126,8 @@ class Device : public Measurer {
     const int64_t busy = int64_t{options_.on_card ? 8 : 4} * plan_.builders;
     return std::clamp(busy, kRound, kMostInRound);
   }
+
+  void expect(const task::Task& t) override { ahead_.add(t); }
 
   Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
     const std::optional<Built> built = fastest_.find(t, trace);
@@ -154,6 +160,12 @@ class Device : public Measurer {
   }
 
  private:
+  // On cores where no time is taken.
+  int threads_ahead() const {
+    if (options_.on_card) return std::min(kMostAhead, plan_.builders);
+    return std::min(kMostAhead, static_cast<int>(plan_.spare.size()) / 4);
+  }
+
   static Verdict undecided(std::string why) { return {Verdict::Kind::kUndecided, std::move(why)}; }
 
   // ---- calls, which go before jobs -----------------------------------------------------------------------------
@@ -230,10 +242,11 @@ class Device : public Measurer {
     return why.empty() ? Verdict{} : Verdict{Verdict::Kind::kWrong, std::move(why)};
   }
 
-  std::vector<ir::Array> run_definition(const task::Task& t, const std::vector<ir::Array>& inputs) {
+  std::vector<ir::Array> run_definition(const task::Task& t, const std::vector<ir::Array>& inputs,
+                                        Plain how) {
     // No program of a GPU is as plain as the definition on this machine's own cores.
     const task::Task plain = task::make_task(t.dag, {}, t.target->is_cpu() ? t.target : host_);
-    const schedule::Trace trace = on_all_cores(plain);
+    const schedule::Trace trace = plain_program(plain, how);
     const Built b = build_all(plain, std::span(&trace, 1), kDefinitionBuildS)[0];
     std::vector<ir::Array> outputs;
     Ran r = {b.outcome, b.error, {}};
@@ -338,7 +351,8 @@ class Device : public Measurer {
   Fastest fastest_;
   MachineWatch machine_;
   JobQueue queue_;
-  Lanes lanes_;  // the last: its threads use the others
+  Lanes lanes_;  // its threads use the others
+  Ahead ahead_;  // likewise, and it asks the lanes
 };
 
 }  // namespace

@@ -68,6 +68,8 @@ class Measurer {
   // The CPUs that are left for that (KeepTo in cores.h); empty: any.
   virtual std::vector<int> spare_cpus() const { return {}; }
 
+  // Programs of this task will be verified: what that takes may be made meanwhile.
+  virtual void expect(const task::Task&) {}
   // Compares with the reference on several inputs, with guard zones and poisoned outputs; before jobs that wait.
   virtual Verdict verify(const task::Task& t, const schedule::Trace& trace) = 0;
   // The candidates again, interleaved, until the intervals of their medians part or the time is up; in order. Nothing

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -18,24 +20,40 @@ struct Case {
   std::vector<ir::Array> inputs, outputs;  // logical
 };
 
-// The definition compiled without a schedule, run on logical inputs; throws UserError.
+// How a definition is compiled to be compared with. Either way each sum is taken in the order of the definition, and each
+// stage's outermost loop that has iterations is dealt out to the threads.
+enum class Plain : uint8_t {
+  kAsItStands,  // one element after the other
+  kByVectors,   // sums of neighbouring elements side by side: many times faster
+};
+schedule::Trace plain_program(const task::Task& t, Plain how);
+
+// The definition compiled so and run on logical inputs; throws UserError.
 using RunDefinition =
-    std::function<std::vector<ir::Array>(const task::Task&, const std::vector<ir::Array>&)>;
+    std::function<std::vector<ir::Array>(const task::Task&, const std::vector<ir::Array>&, Plain)>;
 
-// The definition as it stands, but each stage's outermost loop that has iterations is dealt out to the threads: no order
-// of summation changes.
-schedule::Trace on_all_cores(const task::Task& t);
+// Compares some elements of each output, ends of axes among them, with the definition evaluated by the interpreter.
+// Empty if they are as near as rounding explains; otherwise what is wrong, or why it cannot be said.
+std::string sample_differs(const te::ComputeDag& dag, const Case& c);
 
-// Keeps the answers of the tasks asked for lately.
+// Keeps the answers of the tasks asked for lately. May be asked by several threads at once.
 class References {
  public:
   explicit References(RunDefinition run) : run_(std::move(run)) {}
-  // By te::evaluate where that is quick, otherwise by the compiled definition.
+  // By te::evaluate where that is quick. Otherwise by the compiled definition: by vectors if a sample of the result is
+  // right, else as it stands.
   std::shared_ptr<const std::vector<Case>> cases(const task::Task& t);
 
  private:
+  std::vector<ir::Array> answers(const task::Task& t, const std::vector<ir::Array>& inputs);
+
+  using Cases = std::shared_ptr<const std::vector<Case>>;
+  Cases make(const task::Task& t);
+  void keep(const std::string& key, const std::shared_future<Cases>& made, int64_t bytes);
+
   RunDefinition run_;
-  std::map<std::string, std::shared_ptr<const std::vector<Case>>> made_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_future<Cases>> made_;
   int64_t bytes_ = 0;
 };
 

@@ -76,6 +76,7 @@ Ran RunProcess::time_once(const RunJob& program, double best_s, double min_run_s
   job.threads = threads_of(program);
   job.cold = options_.protocol.cold;
   job.min_run_s = min_run_s;
+  job.best_s = std::max(best_s, 0.0);
   job.limit_s = run_limit_s(job, best_s);
   Ran r = read_run(worker_.call(encode(job), job.limit_s, job.threads), job.limit_s);
   if (r.outcome == Outcome::kOk && r.seconds.empty()) {

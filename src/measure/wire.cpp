@@ -181,6 +181,7 @@ Message encode(const RunJob& job) {
                job.cold ? "cold" : "warm",
                to_text(job.min_run_s),
                to_text(job.limit_s),
+               to_text(job.best_s),
                job.check ? "check" : "time",
                std::to_string(job.poison),
                job.device};
@@ -189,19 +190,19 @@ Message encode(const RunJob& job) {
 }
 
 bool decode(const Message& m, RunJob& job) {
-  constexpr size_t kFixed = 10;
+  constexpr size_t kFixed = 11;
   int64_t threads = 0;
   int64_t poison = 0;
   if (m.size() < kFixed || m[0] != "run" || !parse(m[2], job.workspace_bytes) ||
       !parse(m[3], threads) || !parse(m[5], job.min_run_s) || !parse(m[6], job.limit_s) ||
-      !parse(m[8], poison)) {
+      !parse(m[7], job.best_s) || !parse(m[9], poison)) {
     return false;
   }
   job.library = m[1];
-  job.device = m[9];
+  job.device = m[10];
   job.threads = static_cast<int>(threads);
   job.cold = m[4] == "cold";
-  job.check = m[7] == "check";
+  job.check = m[8] == "check";
   job.poison = static_cast<uint8_t>(poison);
   job.params.resize(m.size() - kFixed);
   for (size_t i = 0; i < job.params.size(); ++i) {

@@ -35,6 +35,7 @@ struct Param {
   char role = 'i';    // i: input, c: constant, o: output
   std::string dtype;  // "f32"
   int64_t bytes = 0;
+  bool operator==(const Param&) const = default;
 };
 struct RunJob {
   std::string device = "cpu";  // see measure/run/device.h
@@ -44,6 +45,7 @@ struct RunJob {
   int threads = 1;
   bool cold = true;
   double min_run_s = 0;
+  double best_s = 0;  // of its task so far; what is clearly slower is timed less; 0: none
   double limit_s = 10;
   // Once, with what lies in the shared memory as inputs; its outputs, filled with `poison` before, go there too.
   bool check = false;

@@ -29,6 +29,8 @@ struct Options {
   // What is decided already, by a lock file or by a search. A program is used where it may serve its
   // task (task::serve) and is accurate enough; templates give the others.
   NetworkPlan plan;
+  // A good program for a task that `plan` says nothing about; nothing: templates give one. Asked by several threads.
+  std::function<std::optional<schedule::Trace>(const task::Task&)> known;
   LayoutTimes layout_times;  // measured: layouts are chosen among these instead
   bool row_major = false;    // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h

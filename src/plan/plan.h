@@ -23,6 +23,7 @@ enum class From : uint8_t {
   kRule,      // templates, and the rules of layouts
   kLock,      // a lock file that does not say more
   kRecord,    // the best record of a database
+  kTable,     // a table of good programs that ships with tenon
   kMeasured,  // a search that measured it
   kGiven,     // whoever asked for the plan
 };

@@ -41,7 +41,7 @@ class Decider {
     const schedule::State initial(t.dag, t.target);
     Decision d;
     d.without = std::move(without);
-    if (given(initial, t, why, d)) return d;
+    if (given(initial, t, why, d) || known(initial, t, why, d)) return d;
     if (options_.schedule) {
       choose(initial, t, d);
     } else {
@@ -71,6 +71,22 @@ class Decider {
     }
     if (options_.frozen) throw missing(t, plan, d);
     return false;
+  }
+
+  // What is not accurate enough, or cannot serve, is no reason to say anything: nobody asked for it.
+  bool known(const schedule::State& initial, const task::Task& t, const std::string& why,
+             Decision& d) const {
+    if (!options_.schedule || !options_.known) return false;
+    const auto trace = options_.known(t);
+    task::Served served = trace ? task::serve(t, *trace) : task::Served{};
+    const std::string refused = d.refused;
+    if (!served || !take(initial, *std::move(served.program), why, d)) {
+      d.refused = refused;
+      return false;
+    }
+    d.origin = "table";
+    d.from = From::kTable;
+    return true;
   }
 
   bool take(const schedule::State& initial, task::Program program, const std::string& why,

@@ -103,6 +103,18 @@ Result<void> check_scope(const State& s, StageRef stage, ir::Scope scope) {
       .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
 }
 
+Result<void> check_set_scope(const State& s, StageRef stage, ir::Scope scope) {
+  TENON_TRY(check_computed(s, stage));
+  if (s[stage].output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
+  TENON_TRY(check_scope(s, stage, scope));
+  // Where a stage is whole, its memory is the workspace.
+  if (scope == ir::Scope::kGlobal || s[stage].place != Place::kAt) {
+    return Illegal{
+        .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
+  }
+  return {};
+}
+
 int64_t aligned_stride(const Stage& st, size_t d, int64_t dense) {
   if (st.align_dim != static_cast<int64_t>(d)) return dense;
   return dense + arith::floor_mod(st.align_offset - dense, st.align_factor);

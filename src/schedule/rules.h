@@ -24,6 +24,8 @@ Result<void> check_attachments(const State& s);
 void move_attachments(State& s, StageId stage, LoopId from, LoopId to);
 // The target has this memory for stages.
 Result<void> check_scope(const State& s, StageRef stage, ir::Scope scope);
+// The stage may move there, as far as that can be told without bounds.
+Result<void> check_set_scope(const State& s, StageRef stage, ir::Scope scope);
 // The stride of dimension `d` where rows side by side would have `dense`: storage_align widens one.
 int64_t aligned_stride(const Stage& st, size_t d, int64_t dense);
 // On a GPU an attached stage fills all of its box, with zeros where that leaves the tensor: then

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedule/step.h"
 
+#include "schedule/rules.h"
 #include "support/hash.h"
 
 namespace tenon::schedule {
@@ -91,6 +92,8 @@ Result<void> check(const Step& step, const State& s) {
 
 Result<void> check_quickly(const Step& step, const State& s) {
   if (const auto* at = std::get_if<ComputeAt>(&step)) return at->check_place(s);
+  if (const auto* to = std::get_if<SetScope>(&step))
+    return check_set_scope(s, to->stage, to->scope);
   return check(step, s);
 }
 

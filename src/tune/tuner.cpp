@@ -93,6 +93,9 @@ struct TaskTuner::Impl {
     options.search.threads = threads_beside(measurer, options);
     if (options.round == 0) options.round = measurer.round();
     for (TaskToTune& task : tasks) add(std::move(task), db != nullptr);
+    for (const TaskEntry& e : entries) {
+      if (options.verify != Verify::kOff) measurer.expect(e.given.task);
+    }
     watch.time("train", [&] { model->train(); });
     // To draw again what was drawn before would be a waste.
     int64_t recorded = 0;
@@ -222,7 +225,8 @@ struct TaskTuner::Impl {
   }
 
   // Where measuring leaves cores to think on, two halves of a round are in flight: the second is
-  // proposed while the first is measured. A program is then proposed without knowing the 16 before
+  // proposed while the first is measured. Where many builders work, a third keeps them busy while
+  // the oldest is compared, recorded and learned from. A program is then proposed without knowing the 16 before
   // it and the 15 beside it, as in a whole round it is without knowing the 31 beside it; and what
   // is known does not depend on how fast anything was.
   int64_t batch_size() const {
@@ -286,15 +290,21 @@ struct TaskTuner::Impl {
     tell(events::Fault{entries[i].key(), e.what()});
   }
 
+  size_t most_batches() const {
+    if (!measurer.overlaps()) return 1;
+    return measurer.round() > measure::Measurer::kRound ? 3 : 2;
+  }
+
   // As much as may be in flight. Rounds begin when all defaults are known.
   void fill() {
-    const bool ahead = measurer.overlaps();
+    const size_t batches = most_batches();
+    const int64_t jobs = batch_size() * static_cast<int64_t>(batches);
     const auto room = [&](int64_t more) {
-      return in_flight.batches() == 0 || (ahead && in_flight.jobs() + more <= options.round);
+      return in_flight.batches() == 0 || (batches > 1 && in_flight.jobs() + more <= jobs);
     };
     while (defaults < entries.size() && room(1) && begin_default()) {
     }
-    while (defaults == entries.size() && in_flight.batches() < 2 && room(batch_size()) &&
+    while (defaults == entries.size() && in_flight.batches() < batches && room(batch_size()) &&
            begin_round()) {
     }
   }

@@ -52,10 +52,11 @@ class CudaDevice : public testing::Test {
   static void TearDownTestSuite() { unsetenv("TENON_CUDA_LIBRARY"); }
 
   Message run(const RunJob& job, std::vector<float>* shared = nullptr) {
-    if (shared != nullptr) return run_job(job, *device_, reinterpret_cast<char*>(shared->data()));
-    return run_job(job, *device_, nullptr);
+    char* bytes = shared != nullptr ? reinterpret_cast<char*>(shared->data()) : nullptr;
+    return run_job(job, *device_, bytes, kept_);
   }
   std::unique_ptr<Device> device_ = open_cuda();
+  Operands kept_;
 };
 
 TEST_F(CudaDevice, MemoryKeepsBytesBetweenZones) {

@@ -4,10 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 
 #include "measure/run/guarded.h"
+#include "measure/run/timing.h"
 #include "measure/run/values.h"
 
 namespace tenon::run {
@@ -64,10 +66,16 @@ void doubles(const Arguments& a) {
   std::memcpy(data(a, 1), v, sizeof v);
 }
 
+// Nothing is kept from job to job.
+Message once(const RunJob& job, Device& d, char* shared) {
+  Operands none;
+  return run_job(job, d, shared, none);
+}
+
 TEST(RunJob, TimesAreTheDevices) {
   ToldDevice d;
   d.kernel = doubles;
-  EXPECT_EQ(run_job(two_floats(false), d, nullptr), (Message{"ok", "0.5", "0.25"}));
+  EXPECT_EQ(once(two_floats(false), d, nullptr), (Message{"ok", "0.5", "0.25"}));
   EXPECT_EQ(d.asked.flushed, (std::vector<bool>{false, true}));
 }
 
@@ -77,7 +85,7 @@ TEST(RunJob, AChecksOutputsLieInTheSharedMemory) {
   alignas(64) char shared[128] = {};
   const float in[2] = {1.5F, -4};
   std::memcpy(shared, in, sizeof in);
-  EXPECT_EQ(run_job(two_floats(true), d, shared), Message{"ok"});
+  EXPECT_EQ(once(two_floats(true), d, shared), Message{"ok"});
   float out[2];
   std::memcpy(out, shared + 64, sizeof out);
   EXPECT_EQ(out[0], 3);
@@ -88,13 +96,13 @@ TEST(RunJob, WhatIsNotTheKernelsIsWrong) {
   ToldDevice d;
   alignas(64) char shared[128] = {};
   d.kernel = [](const Arguments& a) { data(a, 0)[3] = 1; };
-  EXPECT_EQ(run_job(two_floats(true), d, shared), (Message{"wrong", "wrote to input 0"}));
+  EXPECT_EQ(once(two_floats(true), d, shared), (Message{"wrong", "wrote to input 0"}));
   d.kernel = [](const Arguments& a) { data(a, 1)[8] = 1; };
   for (const bool check : {false, true})
-    EXPECT_EQ(run_job(two_floats(check), d, shared),
+    EXPECT_EQ(once(two_floats(check), d, shared),
               (Message{"wrong", "wrote outside of parameter 1"}));
   d.kernel = [](const Arguments& a) { static_cast<Guarded&>(*a.workspace).data()[100] = 1; };
-  EXPECT_EQ(run_job(two_floats(false), d, nullptr),
+  EXPECT_EQ(once(two_floats(false), d, nullptr),
             (Message{"wrong", "wrote outside of the workspace"}));
 }
 
@@ -111,19 +119,58 @@ TEST(RunJob, OutputsArePoisonedAndInputsAreQuickValues) {
       ASSERT_TRUE(std::abs(v) >= 0.5F && std::abs(v) < 1) << v;
     }
   };
-  EXPECT_EQ(run_job(job, d, nullptr)[0], "ok");
+  EXPECT_EQ(once(job, d, nullptr)[0], "ok");
+}
+
+// Those of the job before serve the next one that has the same; what was damaged does not.
+TEST(RunJob, OperandsAreKept) {
+  ToldDevice d;
+  Operands kept;
+  std::vector<const Buffer*> seen;
+  d.kernel = [&](const Arguments& a) { seen.push_back(a.params[0].get()); };
+  RunJob job = two_floats(false);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run_job(job, d, nullptr, kept)[0], "ok");
+  job.workspace_bytes = 5000;  // is each program's own
+  EXPECT_EQ(run_job(job, d, nullptr, kept)[0], "ok");
+  EXPECT_EQ(seen, std::vector<const Buffer*>(3, seen[0]));
+  job.params[1].bytes = 12;
+  d.kernel = [](const Arguments& a) {
+    EXPECT_EQ(a.params[1]->bytes(), 12);
+    data(a, 1)[12] = 1;
+  };
+  EXPECT_EQ(run_job(job, d, nullptr, kept)[0], "wrong");
+  d.kernel = [](const Arguments&) {};
+  EXPECT_EQ(run_job(job, d, nullptr, kept)[0], "ok") << "they are new, with zones that are whole";
+}
+
+TEST(Timing, WhatIsClearlySlowerIsRepeatedLess) {
+  int calls = 0;
+  const auto kernel = [&] {
+    ++calls;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(500);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  const auto nothing = [] {};
+  TimingRules rules{.min_run_s = 0.02, .best_s = 1e-6, .cold = true, .flushed = {}};
+  EXPECT_EQ(repeat(kernel, nothing, rules).size(), 3U);
+  rules.best_s = 0;  // there is none yet
+  EXPECT_GT(repeat(kernel, nothing, rules).size(), 3U);
+  EXPECT_FALSE(clearly_slower({1.4, 2, 2}, {.best_s = 1, .flushed = {}}));
+  EXPECT_TRUE(clearly_slower({1.6, 2, 2}, {.best_s = 1, .flushed = {}}));
+  EXPECT_FALSE(clearly_slower({1.6, 2}, {.best_s = 1, .flushed = {}})) << "too few to tell";
 }
 
 TEST(RunJob, WhoseFaultItIs) {
   ToldDevice d;
   RunJob job = two_floats(false);
   job.library = "unable";
-  EXPECT_EQ(run_job(job, d, nullptr), (Message{"unable", "no room"}));
+  EXPECT_EQ(once(job, d, nullptr), (Message{"unable", "no room"}));
   job.library = "unfit";
-  EXPECT_EQ(run_job(job, d, nullptr), (Message{"failed", "no kernel"}));
+  EXPECT_EQ(once(job, d, nullptr), (Message{"failed", "no kernel"}));
   job.library = "any";
   d.kernel = [](const Arguments&) { throw std::bad_alloc(); };
-  EXPECT_EQ(run_job(job, d, nullptr), (Message{"failed", "no memory for its arguments"}));
+  EXPECT_EQ(once(job, d, nullptr), (Message{"failed", "no memory for its arguments"}));
 }
 
 TEST(RunJob, NamesItsDeviceOnTheWay) {

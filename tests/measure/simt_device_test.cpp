@@ -55,7 +55,8 @@ TEST_F(SimtDevice, LaunchesRunInTheirOrder) {
   std::vector<float> shared(64 * 11);
   for (size_t i = 0; i < 64 * 10; ++i) shared[i] = static_cast<float>(i % 7);
   const std::vector<float> in = shared;
-  ASSERT_EQ(run_job(job, *device, reinterpret_cast<char*>(shared.data())), Message{"ok"});
+  Operands kept;
+  ASSERT_EQ(run_job(job, *device, reinterpret_cast<char*>(shared.data()), kept), Message{"ok"});
   for (size_t c = 0; c < 64; ++c) {
     float sum = 0;
     for (size_t k = 0; k < 10; ++k) sum += in[k * 64 + c];

@@ -87,5 +87,29 @@ TEST(Network, OriginsOfDecisions) {
   EXPECT_EQ(decide(g, "net", o).plan.layouts.from, From::kGiven);
 }
 
+// What is known from elsewhere is used where nothing was given and where it may serve.
+TEST(Network, TakesProgramsThatAreKnown) {
+  const graph::Graph g = random_network(40);
+  const Network rules = decide(g, "net", host());
+  ASSERT_GE(rules.tasks.size(), 3U);
+  const std::string known = rules.tasks[0].task.key, unfit = rules.tasks[1].task.key;
+  Options o = host();
+  o.known = [&](const task::Task& t) -> std::optional<schedule::Trace> {
+    if (t.key == known) return rules.tasks[0].trace;
+    if (t.key == unfit) return schedule::Trace{schedule::Parallel{{1000}, {0}}};
+    return std::nullopt;
+  };
+  std::vector<std::string> warnings;
+  o.warn = [&](const std::string& text) { warnings.push_back(text); };
+  const Network n = decide(g, "net", o);
+  EXPECT_EQ(n.plan.tasks[0].from, From::kTable);
+  EXPECT_EQ(n.plan.tasks[0].origin, "table");
+  EXPECT_EQ(n.tasks[0].trace, rules.tasks[0].trace);
+  for (size_t i = 1; i < n.plan.tasks.size(); ++i) EXPECT_EQ(n.plan.tasks[i].from, From::kRule);
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  o.plan = rules.plan;
+  EXPECT_EQ(decide(g, "net", o).plan.tasks[0].from, From::kRule) << "what was given comes first";
+}
+
 }  // namespace
 }  // namespace tenon::plan

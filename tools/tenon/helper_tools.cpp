@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "files/file.h"
+#include "history/exact_programs.h"
 #include "history/program_table.h"
 #include "support/check.h"
 
@@ -49,6 +51,15 @@ std::string find_programs(const std::string& given, const target::Target& target
   const fs::path file = program_folder().parent_path() / "share" / "tenon" / "programs" /
                         (history::table_name(target) + ".txt");
   return fs::is_regular_file(file, ignored) ? file.string() : "";
+}
+
+std::function<std::optional<schedule::Trace>(const task::Task&)> shipped_programs(
+    const target::Target& target) {
+  const std::string file = target.is_cpu() ? "" : find_programs("", target);
+  if (file.empty()) return nullptr;
+  const auto known = std::make_shared<const history::ExactPrograms>(
+      history::read_table(files::read_file(file)).tasks);
+  return [known](const task::Task& t) { return known->find(t); };
 }
 
 }  // namespace tenon::tools

@@ -3,9 +3,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
+#include "schedule/trace.h"
 #include "target/target.h"
+#include "task/task.h"
 
 namespace tenon::tools {
 
@@ -18,5 +22,10 @@ std::string find_helper_tool(const std::string& name, const std::string& given);
 // The table of programs (history/program_table.h) for a target: ../share/tenon/programs/NAME.txt; empty where none
 // ships. `given` wins if it is not empty. Throws UserError if that is no file.
 std::string find_programs(const std::string& given, const target::Target& target);
+
+// What that table has for a task of a GPU itself (plan::Options::known); empty where none ships. For CPUs the rules are as
+// good as the table, which is for tasks that are alike.
+std::function<std::optional<schedule::Trace>(const task::Task&)> shipped_programs(
+    const target::Target& target);
 
 }  // namespace tenon::tools

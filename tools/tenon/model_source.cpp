@@ -20,6 +20,7 @@
 #include "tools/tenon/binds.h"
 #include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/helper_tools.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {
@@ -397,6 +398,7 @@ compile::Options options_for(const ModelOptions& options, const Console& console
     how.layout_times = options.layout_times;
   }
   how.plan.add(options.records);
+  how.known = shipped_programs(how.target);
   return how;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 
 #include "cost/models/member.h"
 #include "cost/models/shared.h"
@@ -20,6 +21,7 @@ namespace {
 constexpr size_t kEnough = 16;          // programs that ran; fewer teach nothing
 constexpr size_t kEnoughOnHistory = 4;  // these can say how good a history is
 constexpr double kGrowth = 1.2;         // trained anew when there are this many times the programs
+constexpr size_t kMany = 256;           // programs from which on training takes a while
 constexpr size_t kChunk = 64;           // candidates that one thread predicts at a time
 constexpr double kShown = 0.8;          // of the programs, to each of several members
 
@@ -40,10 +42,12 @@ class BoostedModel : public CostModel {
 
   void learn(std::span<const Sample> samples, Role role) override {
     seen_ += samples.size();
+    take_trained();
     if (role == Role::kHistory) return learn_history(samples);
     for (const Sample& s : samples) add(s, run_);
     const double needed = kGrowth * static_cast<double>(trained_on_);
     if (trained_on_ > 0 && static_cast<double>(run_.size()) < needed) return;
+    if (trained() && run_.size() >= kMany && enough(run_)) return train_meanwhile();
     train_run();
   }
 
@@ -64,11 +68,12 @@ class BoostedModel : public CostModel {
 
   std::string save() const override {
     std::string body = columns();
-    for (const Member& m : members_) body += to_text(m);
+    for (const Member& m : training_.valid() ? training_.get() : members_) body += to_text(m);
     return saved(name(), body);
   }
 
   void load(const std::string& bytes) override {
+    take_trained();
     const std::string body = body_behind(columns(), name(), bytes);
     std::string_view rest = body;
     std::vector<Member> members;
@@ -117,7 +122,19 @@ class BoostedModel : public CostModel {
     trained_on_ = run_.size();
   }
 
-  std::vector<Member> train(const Programs& programs) {
+  // Beside whoever searches and measures. Until the model learns again it answers as before, however long that takes:
+  // what is proposed does not depend on how fast anything was.
+  void train_meanwhile() {
+    trained_on_ = run_.size();
+    training_ = std::async(std::launch::async, [this] { return train(run_); }).share();
+  }
+  void take_trained() {
+    if (!training_.valid()) return;
+    members_ = training_.get();
+    training_ = {};
+  }
+
+  std::vector<Member> train(const Programs& programs) const {
     const Matrix data(programs.values, kind_.encoder.width);
     std::vector<Member> out;
     for (size_t m = 0; m < kind_.members; ++m) {
@@ -180,6 +197,7 @@ class BoostedModel : public CostModel {
   Programs run_;
   size_t trained_on_ = 0;        // programs of this run at the last training
   std::vector<Member> members_;  // of the history and of this run; none: not trained
+  std::shared_future<std::vector<Member>> training_;  // the next members; it uses the others
 };
 
 struct Spread {

@@ -97,7 +97,7 @@ class Copies {
     CardModule::Pointers p = base_;
     for (size_t i = 0; i < a.params.size(); ++i) {
       if (!rules.flushed[i]) continue;
-      buffers_.push_back(std::make_unique<CardBuffer>(card_, a.params[i]->bytes()));
+      buffers_.push_back(std::make_unique<CardBlock>(card_, a.params[i]->bytes()));
       p[i] = buffers_.back()->data();
       if (a.params[i]->bytes() == 0) continue;
       card_.check(card_.driver().MemcpyDtoDAsync(
@@ -110,7 +110,7 @@ class Copies {
   Card& card_;
   CardModule::Pointers base_;
   std::vector<CardModule::Pointers> copied_;
-  std::vector<std::unique_ptr<CardBuffer>> buffers_;
+  std::vector<std::unique_ptr<CardBlock>> buffers_;
   std::unique_ptr<CardBlock> flusher_;
 };
 
@@ -159,8 +159,9 @@ class Timer {
 
   std::vector<double> run() {
     const bool idle = idle_s_ > kIdleS;
-    warm_up(idle);
-    std::vector<double> seconds;
+    std::vector<double> seconds = warm_up(idle);
+    if (!idle && clearly_slower(seconds, rules_)) return seconds;
+    seconds.clear();
     const auto start = Clock::now();
     for (;;) {
       const std::vector<double> more = batch();
@@ -168,7 +169,9 @@ class Timer {
       const double spent = since(start);
       if (seconds.size() >= kMost || spent > kLongTimes * rules_.min_run_s) break;
       if (seconds.size() < kLeast) continue;
-      if (spent >= rules_.min_run_s || well_known(seconds)) break;
+      if (spent >= rules_.min_run_s || well_known(seconds) || clearly_slower(seconds, rules_)) {
+        break;
+      }
     }
     return seconds;
   }
@@ -196,15 +199,16 @@ class Timer {
     return std::clamp(static_cast<int>(wanted), 4, kMostLaunches);
   }
 
-  void warm_up(bool idle) {
-    if (!idle && launches_ == 1) return;
+  // What the last batch took.
+  std::vector<double> warm_up(bool idle) {
+    if (!idle && launches_ == 1) return {};
     const auto start = Clock::now();
     for (double before = 0;;) {
-      const std::vector<double> seconds = batch();
+      std::vector<double> seconds = batch();
       const double now = *std::min_element(seconds.begin(), seconds.end());
       const bool steady = std::abs(now - before) <= kSteady * now;
       const double spent = since(start);
-      if (spent >= kWarmUpMostS || !idle || (spent >= kWarmUpS && steady)) return;
+      if (spent >= kWarmUpMostS || !idle || (spent >= kWarmUpS && steady)) return seconds;
       before = now;
     }
   }

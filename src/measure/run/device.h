@@ -41,6 +41,7 @@ struct Arguments {
 
 struct TimingRules {
   double min_run_s = 0.02;
+  double best_s = 0;               // that is known of another program; 0: none
   bool cold = true;                // before each launch, `flushed` params are in no cache
   std::vector<bool> flushed = {};  // per parameter
 };

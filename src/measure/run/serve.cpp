@@ -57,7 +57,7 @@ class Devices {
   std::map<std::string, std::unique_ptr<Device>> open_;
 };
 
-Message answer(const Message& request, Devices& devices) {
+Message answer(const Message& request, Devices& devices, Operands& kept) {
   RunJob job;
   if (!decode(request, job)) return {"failed", "not a request"};
   // Should the one that watches be gone as well, this process does not spin for ever.
@@ -71,7 +71,7 @@ Message answer(const Message& request, Devices& devices) {
   if (device == nullptr) return {"unable", "there is no device '" + job.device + "'"};
   const Shared shared(job);
   if (job.check && shared.data() == nullptr) return {"unable", "no shared memory"};
-  return run_job(job, *device, shared.data());
+  return run_job(job, *device, shared.data(), kept);
 }
 
 }  // namespace
@@ -85,8 +85,9 @@ int serve_runs(int argc, std::span<const DeviceRow> rows) {
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   Devices devices(rows);
+  Operands kept;  // goes before the devices do
   for (Message request; measure::receive(measure::kChannel, request) == Got::kMessage;) {
-    const Message m = answer(request, devices);
+    const Message m = answer(request, devices, kept);
     alarm(0);
     if (measure::send(measure::kChannel, m) != Got::kMessage) break;
   }

@@ -16,6 +16,7 @@ constexpr size_t kLeast = 3;
 constexpr size_t kMost = 1000;
 constexpr size_t kKnownFrom = 10;  // repetitions
 constexpr double kKnown = 0.01;    // half the quartiles' distance over the root of n, of the median
+constexpr double kSlower = 1.5;    // times the best
 constexpr double kLongTimes = 10;  // of min_run_s: then even one repetition is enough
 
 double since(Clock::time_point start) {
@@ -30,6 +31,11 @@ bool well_known(std::vector<double> seconds) {
   std::sort(seconds.begin(), seconds.end());
   const double spread = (seconds[n - 1 - n / 4] - seconds[n / 4]) / 2;
   return spread / std::sqrt(static_cast<double>(n)) < kKnown * seconds[n / 2];
+}
+
+bool clearly_slower(const std::vector<double>& seconds, const TimingRules& rules) {
+  return rules.best_s > 0 && seconds.size() >= kLeast &&
+         *std::min_element(seconds.begin(), seconds.end()) > kSlower * rules.best_s;
 }
 
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
@@ -53,7 +59,7 @@ std::vector<double> repeat(const std::function<void()>& kernel, const std::funct
     const double spent = since(start);
     if (seconds.size() >= kMost || spent > kLongTimes * rules.min_run_s) break;
     if (seconds.size() < kLeast) continue;
-    if (spent >= rules.min_run_s || well_known(seconds)) break;
+    if (spent >= rules.min_run_s || well_known(seconds) || clearly_slower(seconds, rules)) break;
   }
   return seconds;
 }

@@ -16,5 +16,7 @@ std::vector<double> repeat(const std::function<void()>& kernel, const std::funct
 
 // There are enough repetitions, and they agree.
 bool well_known(std::vector<double> seconds);
+// Not one repetition came near the best that is known: more of them would change nothing.
+bool clearly_slower(const std::vector<double>& seconds, const TimingRules& rules);
 
 }  // namespace tenon::run

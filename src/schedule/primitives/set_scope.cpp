@@ -7,14 +7,7 @@
 namespace tenon::schedule {
 
 Result<void> SetScope::check(const State& s) const {
-  TENON_TRY(check_computed(s, stage));
-  if (s[stage].output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
-  TENON_TRY(check_scope(s, stage, scope));
-  // Where a stage is whole, its memory is the workspace.
-  if (scope == ir::Scope::kGlobal || s[stage].place != Place::kAt) {
-    return Illegal{
-        .code = IllegalCode::kBadScope, .stage = stage.id, .value = static_cast<int64_t>(scope)};
-  }
+  TENON_TRY(check_set_scope(s, stage, scope));
   State moved = s;
   apply(moved);
   const auto bounds = infer_bounds(moved, stage.id, BoundsFor::kSearch);

@@ -57,6 +57,9 @@ SketchSkeleton::SketchSkeleton(Sketch s, const task::Task& t, bool operands_in_l
       fixed_(state_after(t, fixed_trace_)),
       operands_in_loop_order_(operands_in_loop_order) {
   for (const OpenSplit& o : sketch_.open) domains_.add(o.extent);
+  for (Plan& p : sketch_.plans) {
+    if (p.kind == PlanKind::kTransform) p.matrix = matrix_loops(sketch_.state, p.stage);
+  }
 }
 
 class Annotator {

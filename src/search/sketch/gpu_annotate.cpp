@@ -81,7 +81,7 @@ class GpuAnnotator {
       case PlanKind::kRows:
         return p.stage == s_.plans.front().stage ? write_all_rows() : void();
       case PlanKind::kTransform:
-        threads_[p.stage] = write_transform(stage);
+        threads_[p.stage] = write_transform(stage, p.matrix);
         return;
       case PlanKind::kInThread:
         return keep_in_thread(stage);
@@ -200,9 +200,8 @@ class GpuAnnotator {
   // ---- transforms --------------------------------------------------------------------------------
 
   // Returns the loop of the threads, each of which has all values of the loops of the matrix.
-  Loop write_transform(StageRef stage) {
+  Loop write_transform(StageRef stage, const std::vector<LoopId>& matrix) {
     if (b_.refused()) return {};
-    const std::vector<LoopId> matrix = matrix_loops(s_.state, stage.id);
     std::vector<Loop> outer, sums, written;
     for (const Loop& l : b_.leaves(stage)) {
       const bool is = std::find(matrix.begin(), matrix.end(), l.id.id) != matrix.end();

@@ -54,6 +54,8 @@ struct Plan {
   schedule::StageId stage;
   PlanKind kind;
   bool split = false;  // blocks share the sums of kTile and kShare; a second kernel adds up
+  std::vector<schedule::LoopId> matrix =
+      {};  // that kTransform writes out, once the sketch is whole
 };
 
 struct Sketch {

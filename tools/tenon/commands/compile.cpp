@@ -30,9 +30,12 @@ struct CompileOptions {
 
 // The best verified records of this target and number of threads.
 tune::BestRecords recorded(const CompileOptions& options) {
-  task::Protocol protocol;
-  protocol.threads = options.threads > 0 ? options.threads : runtime::default_threads();
   const target::Target target = target_of(options.model);
+  task::Protocol protocol;
+  // The cores of the machine around it are nothing to a GPU.
+  protocol.threads = !target.is_cpu()      ? 1
+                     : options.threads > 0 ? options.threads
+                                           : runtime::default_threads();
   return tune::best_records(*open_db_to_read({options.db}), target,
                             measure::measured_target(target), task::to_string(protocol));
 }

@@ -13,17 +13,29 @@
 namespace tenon::tools {
 namespace {
 
+using TargetRef = std::shared_ptr<const target::Target>;
+
+// Whose structures the choices of a record name: those of the kind of machine that it was measured on.
+TargetRef target_of(const std::string& measured, const TargetRef& host) {
+  for (const target::Target& t : target::gpu_targets()) {
+    if (measured.starts_with(fmt::format("{};{};", t.triple, t.gpu().processor))) {
+      return std::make_shared<const target::Target>(t);
+    }
+  }
+  return host;
+}
+
 // Tasks of several machines or protocols have an entry for each.
 std::vector<history::KnownTask> known_tasks(const DbVerbOptions& options, const Console& console) {
   const auto db = open_db_to_read(options.db);
-  const auto target = std::make_shared<const target::Target>(target::host_target());
+  const auto host = std::make_shared<const target::Target>(target::host_target());
   const history::Selection selection = select(*db, with_host(options.select));
   std::vector<history::KnownTask> out;
   for (const db::TaskRow& row : selection.tasks) {
     try {
-      const task::Task t = history::task_of(row, target);
-      const history::Translator translator(t);
       for (const history::RecordKey& key : selection.keys_of(row.key)) {
+        const task::Task t = history::task_of(row, target_of(key.target, host));
+        const history::Translator translator(t);
         const auto rows = db->measurements({key.task, key.target, key.protocol, selection.run});
         auto programs = history::best_programs(rows, translator, static_cast<size_t>(options.best));
         if (programs.empty()) continue;

@@ -195,6 +195,7 @@ int tune_command(const TuneOptions& o, const Console& console) {
   temporary_place();  // said before the work, not after it
   tune::SessionOptions session = session_options(o);
   session.programs = known_programs(o, console);
+  session.compile.known = shipped_programs(session.compile.target);
   std::vector<tune::Model> models = import_models(o, console);
   if (o.dry_run) {
     return dry_run(o, models, session, console);
