@@ -197,6 +197,14 @@ TEST_F(Newcomer, HintsNameInputsAndValuesBindThem) {
   EXPECT_EQ(Json::parse(o.out)["outputs"][0]["shape"], Json({3, 2}));
 }
 
+TEST_F(Newcomer, WordsThatStandAloneAreExplained) {
+  expect_user_error(tenon({}), "a command is wanted (tenon -h lists them)");
+  expect_user_error(tenon({"net.onnx"}), "tenon check net.onnx looks at a model");
+  expect_user_error(tenon({"compile", file("other"), "out"}), "-o out writes there");
+  expect_user_error(tenon({"run", in_dir("add"), "x.npy"}), "given with --inputs x.npy");
+  expect_user_error(tenon({"compare", file("other"), "--rtol", "-1"}), "'-1' is no tolerance");
+}
+
 TEST_F(Newcomer, OnlyOneAnswerGoesToStandardOutput) {
   expect_user_error(tenon({"run", in_dir("add"), "--json", "--outputs", "-"}),
                     "only one of --json and --outputs - can go to standard output");

@@ -44,6 +44,17 @@ const CLI::App& innermost(const CLI::App& app) {
   return parsed.empty() ? app : innermost(*parsed.front());
 }
 
+bool has_option(const CLI::App& app, const char* name) {
+  return app.get_option_no_throw(name) != nullptr;
+}
+
+// What a word that stands alone was probably meant for.
+std::string use_of(const CLI::App& app, const std::string& word) {
+  if (has_option(app, "--inputs")) return fmt::format("arrays are given with --inputs {}", word);
+  if (has_option(app, "--output")) return fmt::format("-o {} writes there", word);
+  return full_name(app) + " -h shows its use";
+}
+
 // CLI11 only says that something was not expected; people want to know what they may have meant.
 [[noreturn]] void complain_about_extras(const CLI::App& root) {
   const CLI::App& app = innermost(root);
@@ -55,8 +66,7 @@ const CLI::App& innermost(const CLI::App& app) {
                     did_you_mean(word, subcommand_names(app), place + " -h lists them"));
   }
   if (!word.starts_with("-")) {
-    throw UserError(fmt::format("{} does not expect '{}'", place, word),
-                    place + " -h shows its use");
+    throw UserError(fmt::format("{} does not expect '{}'", place, word), use_of(app, word));
   }
   std::vector<std::string> names = {"--help"};
   for (const CLI::App* level = &app; level != nullptr; level = level->get_parent()) {
@@ -75,13 +85,19 @@ const CLI::App& innermost(const CLI::App& app) {
 void check_command(const std::vector<std::string>& args, const CLI::App& root) {
   if (!args.empty() && !args[0].starts_with("-") && find_subcommand(root, args[0]) == nullptr) {
     const auto names = subcommand_names(root);
-    throw UserError(
-        fmt::format("there is no command '{}'", args[0]),
-        did_you_mean(args[0], names, fmt::format("commands: {}", fmt::join(names, ", "))));
+    const std::string otherwise =
+        args[0].ends_with(".onnx")
+            ? fmt::format(
+                  "tenon check {0} looks at a model, tenon compile {0} makes a library of it",
+                  args[0])
+            : fmt::format("commands: {}", fmt::join(names, ", "));
+    throw UserError(fmt::format("there is no command '{}'", args[0]),
+                    did_you_mean(args[0], names, otherwise));
   }
 }
 
 std::string with_hint(const CLI::App& root, const CLI::ParseError& error) {
+  if (root.get_subcommands().empty()) return "a command is wanted (tenon -h lists them)";
   return fmt::format("{} ({} -h shows its use)", error.what(), full_name(innermost(root)));
 }
 

@@ -329,6 +329,17 @@ int compare_command(const CompareOptions& options, const Console& console) {
 
 }  // namespace
 
+namespace {
+
+// The parser's own check names the largest double, all of its digits.
+std::string not_negative(const std::string& text) {
+  double value = 0;
+  const bool fine = CLI::detail::lexical_cast(text, value) && value >= 0;
+  return fine ? "" : fmt::format("'{}' is no tolerance: 0 or more is wanted", text);
+}
+
+}  // namespace
+
 Run add_compare(CLI::App& command, Console& console) {
   const auto options = std::make_shared<CompareOptions>();
   add_import_options(command, options->model);
@@ -345,13 +356,13 @@ Run add_compare(CLI::App& command, Console& console) {
   command
       .add_option("--rtol", options->rtol,
                   "Allowed difference, relative (default: 1e-3; 0 for integers)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(not_negative, ""))
       ->type_name("R");
   command
       .add_option(
           "--atol", options->atol,
           "Allowed difference, absolute (default: 1e-4 of the largest value; 0 for integers)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(not_negative, ""))
       ->type_name("A");
   command.add_flag("--bisect", options->bisect, "Name the first node whose value differs");
   command.add_option("--threads", options->threads, "Threads (default: one per core)")
