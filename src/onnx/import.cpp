@@ -38,6 +38,7 @@ Walked walk(const proto::ModelProto& model, const std::string& folder, const Imp
   Importer importer(model, folder, options, initializers);
   importer.run();
   w.report.info.parameters = importer.parameters();
+  w.report.info.parameter_bytes = importer.parameter_bytes();
   w.report.problems = importer.problems();
   w.graph = std::move(importer.graph());
   return w;

@@ -37,6 +37,7 @@ struct ModelInfo {
   int64_t ir_version = 0, opset = 0;
   int64_t nodes = 0;                   // in the file, of the main graph
   int64_t parameters = 0;              // elements of initializers
+  int64_t parameter_bytes = 0;         // that they take in the model
   std::map<std::string, int64_t> ops;  // how often each op type occurs
 };
 

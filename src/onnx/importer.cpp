@@ -97,6 +97,7 @@ void Importer::read_initializers(const proto::GraphProto& g, Names& names) {
       }
       const graph::Data data = read();
       parameters_ += data->elements();
+      parameter_bytes_ += data->bytes();
       it->second = builder_.constant(data, name);
     } catch (const UserError& e) {
       throw UserError(fmt::format("initializer '{}': {}", name, e.what()));

@@ -56,6 +56,7 @@ class Importer {
   graph::GraphBuilder& builder() { return builder_; }
   const std::vector<Problem>& problems() const { return problems_; }
   int64_t parameters() const { return parameters_; }  // elements of initializers
+  int64_t parameter_bytes() const { return parameter_bytes_; }
 
   std::vector<ValueId> run_subgraph(const proto::GraphProto& g,
                                     const std::vector<ValueId>& arguments, const Names& outer,
@@ -109,7 +110,7 @@ class Importer {
   TensorCache& initializers_;
   TensorCache tensors_;
   std::vector<Problem> problems_;
-  int64_t conversions_ = 0, made_constants_ = 0, parameters_ = 0;
+  int64_t conversions_ = 0, made_constants_ = 0, parameters_ = 0, parameter_bytes_ = 0;
 };
 
 // Attributes of a node by name, with references to the attributes of the call resolved.
