@@ -16,6 +16,7 @@
 #include "files/file.h"
 #include "plan/text.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/misses.h"
 
 namespace tenon::tools {
 namespace {
@@ -123,6 +124,13 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
 
 void add_compile_options(CLI::App& command, ModelOptions& options) {
   add_build_options(command, options);
+  command
+      .add_option("--optimize", options.optimize,
+                  "speed, or memory: no algorithm that stores more weights than the model has "
+                  "parameters")
+      ->check(CLI::IsMember({"speed", "memory"}))
+      ->capture_default_str()
+      ->type_name("WHAT");
   command.add_flag("--frozen", options.frozen, "Fail if a schedule that is needed is not there");
 }
 
@@ -352,6 +360,7 @@ compile::Options options_for(const ModelOptions& options, const Console& console
   how.target = target_of(options);
   how.fuse = !options.no_fuse;
   how.frozen = options.frozen;
+  how.lean = options.optimize == "memory";
   how.threads = options.compile_threads;
   how.warn = [&](const std::string& text) { console.warn(text); };
   if (!options.lock.empty()) {
@@ -411,6 +420,7 @@ Planned plan_opened(const Opened& opened, const ModelOptions& options, const std
     throw CommandError(kExitFrozen, error.what());
   }
   result.decide_s = seconds_since(start);
+  tell_misses(options, result.network.plan, console);
   return result;
 }
 
@@ -448,6 +458,7 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
     throw CommandError(kExitFrozen, error.what());
   }
   result.compile_s = seconds_since(start) - result.import_s;
+  tell_misses(options, result.program.plan, console);
   return result;
 }
 
