@@ -15,7 +15,7 @@ namespace tenon::onnx {
 namespace {
 
 // Sizes that make no sense are refused where the tensor is read.
-int64_t elements(const proto::TensorProto& t) {
+int64_t count_elements(const proto::TensorProto& t) {
   int64_t count = 1;
   for (const int64_t extent : t.dims()) {
     if (extent <= 0 || count > te::kMaxElements / extent) return 0;
@@ -24,28 +24,42 @@ int64_t elements(const proto::TensorProto& t) {
   return count;
 }
 
-int64_t parameters(const proto::GraphProto& g);
-
-// Of a list of nodes: what they hold as constants, and what their subgraphs do.
-int64_t parameters(const Nodes& nodes) {
-  int64_t count = 0;
-  for (const auto& node : nodes) {
-    for (const auto& a : node.attribute()) {
-      if (node.op_type() == "Constant") {
-        count += a.has_t() ? elements(a.t()) : a.floats_size() + a.ints_size();
-        count += a.name() == "value_float" || a.name() == "value_int" ? 1 : 0;
-      }
-      if (a.has_g()) count += parameters(a.g());
-    }
-  }
-  return count;
+// A type that there is not is refused where the tensor is read.
+int64_t bytes_of_type(int32_t data_type) try {
+  return numeric_type(data_type).bytes();
+} catch (const UserError&) {
+  return 0;
 }
 
-int64_t parameters(const proto::GraphProto& g) {
-  int64_t count = parameters(g.node());
-  for (const auto& t : g.initializer()) count += elements(t);
-  for (const auto& t : g.sparse_initializer()) count += elements(t.values());
-  return count;
+struct Parameters {
+  int64_t elements = 0, bytes = 0;
+
+  void add(int64_t count, int64_t each) {
+    elements += count;
+    bytes += count * each;
+  }
+  void add(const proto::TensorProto& t) { add(count_elements(t), bytes_of_type(t.data_type())); }
+  void add(const Nodes& nodes);
+  void add(const proto::GraphProto& g);
+};
+
+// Of a list of nodes: what they hold as constants, and what their subgraphs do.
+void Parameters::add(const Nodes& nodes) {
+  for (const auto& node : nodes) {
+    for (const auto& a : node.attribute()) {
+      if (a.has_g()) add(a.g());
+      if (node.op_type() != "Constant") continue;
+      if (a.has_t()) add(a.t());
+      add(a.floats_size() + (a.name() == "value_float" ? 1 : 0), 4);
+      add(a.ints_size() + (a.name() == "value_int" ? 1 : 0), 8);
+    }
+  }
+}
+
+void Parameters::add(const proto::GraphProto& g) {
+  add(g.node());
+  for (const auto& t : g.initializer()) add(t);
+  for (const auto& t : g.sparse_initializer()) add(t.values());
 }
 
 ModelInfo describe(const proto::ModelProto& m) {
@@ -60,8 +74,11 @@ ModelInfo describe(const proto::ModelProto& m) {
   if (m.opset_import().empty()) info.opset = 1;  // files of the first format
   info.nodes = m.graph().node_size();
   for (const auto& node : m.graph().node()) ++info.ops[node.op_type()];
-  info.parameters = parameters(m.graph());
-  for (const auto& f : m.functions()) info.parameters += parameters(f.node());
+  Parameters parameters;
+  parameters.add(m.graph());
+  for (const auto& f : m.functions()) parameters.add(f.node());
+  info.parameters = parameters.elements;
+  info.parameter_bytes = parameters.bytes;
   return info;
 }
 

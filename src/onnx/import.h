@@ -41,6 +41,7 @@ struct ModelInfo {
   int64_t opset = 0;                   // of the standard's own operators; 0: the file imports none
   int64_t nodes = 0;                   // in the file, of the main graph
   int64_t parameters = 0;              // elements of initializers and of Constant nodes
+  int64_t parameter_bytes = 0;         // that they take in the model
   std::map<std::string, int64_t> ops;  // how often each op type occurs
 };
 

@@ -24,10 +24,12 @@ std::optional<int64_t> block_of(const Layout& l) {
 }  // namespace
 
 LayoutRules::LayoutRules(const graph::Graph& g, const graph::Partition& p,
-                         std::shared_ptr<const target::Target> target)
+                         std::shared_ptr<const target::Target> target,
+                         std::vector<schedule::Algorithm> without)
     : g_(g),
       p_(p),
       target_(std::move(target)),
+      without_(std::move(without)),
       wishes_(p.tasks.size()),
       plain_(g.values.size(), 0),
       readers_(g.values.size(), 0) {
@@ -45,7 +47,7 @@ const templates::Choice& LayoutRules::wish(int32_t task) const {
   auto& w = wishes_[static_cast<size_t>(task)];
   if (!w) {
     const schedule::State initial(p_.tasks[static_cast<size_t>(task)].dag, target_);
-    w = templates::choose(initial, {{}, false});
+    w = templates::choose(initial, {.borders = false, .without = without_});
   }
   return *w;
 }
@@ -60,7 +62,8 @@ std::map<std::string, Layout> LayoutRules::wished_edges(int32_t task) const {
 
 bool LayoutRules::same_family(int32_t task, const std::map<std::string, Layout>& edges) const {
   const schedule::State initial(p_.tasks[static_cast<size_t>(task)].dag, target_);
-  return templates::choose(initial, {edges, false}).name == wish(task).name;
+  return templates::choose(initial, {.fixed = edges, .borders = false, .without = without_}).name ==
+         wish(task).name;
 }
 
 ValueId LayoutRules::leader(const Call& c) const {

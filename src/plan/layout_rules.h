@@ -16,9 +16,10 @@ namespace tenon::plan {
 
 class LayoutRules {
  public:
-  // Without a target everything is row-major.
+  // Without a target everything is row-major. Templates do not use the algorithms of `without`.
   LayoutRules(const graph::Graph& g, const graph::Partition& p,
-              std::shared_ptr<const target::Target> target);
+              std::shared_ptr<const target::Target> target,
+              std::vector<schedule::Algorithm> without = {});
 
   const graph::Graph& g() const { return g_; }
   const graph::Partition& p() const { return p_; }
@@ -46,6 +47,7 @@ class LayoutRules {
   const graph::Graph& g_;
   const graph::Partition& p_;
   std::shared_ptr<const target::Target> target_;
+  std::vector<schedule::Algorithm> without_;
   mutable std::vector<std::optional<templates::Choice>> wishes_;  // made when first asked for
   std::vector<char> plain_;
   std::vector<int> readers_;  // calls, by value

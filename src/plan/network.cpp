@@ -3,6 +3,7 @@
 
 #include "graph/passes.h"
 #include "plan/accuracy.h"
+#include "plan/lean.h"
 #include "plan/programs.h"
 
 namespace tenon::plan {
@@ -80,7 +81,9 @@ Network decide(graph::Graph g, const std::string& name, const Options& options) 
   n.plan.pairs = pairs_of(n.partition, options);
   tell("layouts");
   const auto target = std::make_shared<const target::Target>(options.target);
-  const LayoutRules rules(n.graph, n.partition, options.schedule ? target : nullptr);
+  const LayoutRules rules(
+      n.graph, n.partition, options.schedule ? target : nullptr,
+      options.lean ? inflating_algorithms() : std::vector<schedule::Algorithm>());
   n.plan.layouts = layouts_for(rules, options);
   n.layouts = plan_layouts(rules, n.plan.layouts.calls);
   tell("programs");

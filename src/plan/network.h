@@ -34,6 +34,8 @@ struct Options {
   LayoutTimes layout_times;  // measured: layouts are chosen among these instead
   bool row_major = false;    // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h
+  bool lean =
+      false;  // no algorithm that inflates weights, not even where a program with one is given
   // A task for which `plan` has no program that can be used is an error: MissingSchedule.
   bool frozen = false;
   int threads = 0;  // 0: one per core

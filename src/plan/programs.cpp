@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "plan/accuracy.h"
+#include "plan/lean.h"
 #include "schedule/trace.h"
 #include "support/parallel.h"
 #include "te/text.h"
@@ -41,6 +42,10 @@ class Decider {
     const schedule::State initial(t.dag, t.target);
     Decision d;
     d.without = std::move(without);
+    if (options_.lean) {
+      const auto inflating = inflating_algorithms();
+      d.without.insert(d.without.end(), inflating.begin(), inflating.end());
+    }
     if (given(initial, t, why, d) || known(initial, t, why, d)) return d;
     if (options_.schedule) {
       choose(initial, t, d);
@@ -92,6 +97,12 @@ class Decider {
   bool take(const schedule::State& initial, task::Program program, const std::string& why,
             Decision& d) const {
     d.verdict = errors_.judge(options_.accuracy, initial, program.trace);
+    if (options_.lean && d.verdict.error && d.verdict.error->other &&
+        inflates_weights(*d.verdict.error->other)) {
+      d.refused = fmt::format("its schedule is refused: {} needs more memory for weights",
+                              d.verdict.error->algorithm);
+      return false;
+    }
     if (is_without(d)) d.verdict.refused = why;
     if (!d.verdict.refused.empty()) {
       d.refused = "its schedule is not accurate enough: " + d.verdict.refused;

@@ -33,13 +33,13 @@ void write_as(const std::string& name, const fs::path& directory, const std::str
   write(small_network(name, target::host_target()).program(), options);
 }
 
-const std::vector<std::string> kDefault = {"libnet.so", "net.h", "net.json", "net.lock",
-                                           "net.weights"};
+const std::vector<std::string> kDefault = {"libnet.so", "net.h",    "net.hpp",
+                                           "net.json",  "net.lock", "net.weights"};
 
 TEST(Install, AnOlderArtifactIsReplacedAsAWhole) {
   const ScratchFolder folder;
   write_as("net", folder / "out", "so,h,asm");
-  EXPECT_EQ(names_in(folder / "out").size(), 8U);
+  EXPECT_EQ(names_in(folder / "out").size(), 9U);
   const Model before = Model::load(folder / "out");
   Session still_running(before, 1);
   write_as("net", folder / "out", "so,h");

@@ -68,13 +68,13 @@ TEST_F(Verify, WhatWasWrittenIsWhole) {
   EXPECT_EQ(v.name, "net");
   EXPECT_EQ(v.problems(), 0U);
   EXPECT_EQ(v.not_loaded, "");
-  ASSERT_EQ(v.files.size(), 4U);
-  EXPECT_EQ(v.files[3].name, "net.weights");
-  EXPECT_EQ(v.files[3].bytes, static_cast<int64_t>(fs::file_size(file("net.weights"))));
+  ASSERT_EQ(v.files.size(), 5U);
+  EXPECT_EQ(v.files[4].name, "net.weights");
+  EXPECT_EQ(v.files[4].bytes, static_cast<int64_t>(fs::file_size(file("net.weights"))));
 }
 
 TEST_F(Verify, EveryFileIsReadToItsEnd) {
-  for (const char* name : {"libnet.so", "net.h", "net.lock", "net.weights"}) {
+  for (const char* name : {"libnet.so", "net.h", "net.hpp", "net.lock", "net.weights"}) {
     for (const double part : {0.0, 0.5, 1.0}) {
       const auto size = static_cast<double>(fs::file_size(file(name)) - 1);
       spoil(name, static_cast<std::streamoff>(part * size));

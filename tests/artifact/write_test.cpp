@@ -28,8 +28,8 @@ TEST(Write, ASmallNetworkRunsRight) {
   const ScratchFolder folder;
   const Chain net = small_network("net", target::host_target());
   const Written written = write(net.program(), {.directory = folder / "out"});
-  EXPECT_EQ(written.files, (std::vector<std::string>{"libnet.so", "net.h", "net.json", "net.lock",
-                                                     "net.weights"}));
+  EXPECT_EQ(written.files, (std::vector<std::string>{"libnet.so", "net.h", "net.hpp", "net.json",
+                                                     "net.lock", "net.weights"}));
   const Model model = Model::load(folder / "out");
   EXPECT_EQ(model.name(), "net");
   ASSERT_EQ(model.inputs().size(), 1U);
@@ -93,7 +93,7 @@ TEST(Write, TheSameProgramGivesTheSameBytes) {
   options.threads = 1;
   const Written two = write(small_network("net", target::host_target()).program(), options);
   EXPECT_EQ(one.files, two.files);
-  EXPECT_EQ(one.files.size(), 13U);
+  EXPECT_EQ(one.files.size(), 14U);
   for (const std::string& name : one.files) {
     EXPECT_EQ(read_file(folder / "one" / name), read_file(folder / "another/place" / name)) << name;
   }
@@ -112,7 +112,7 @@ TEST(Write, TheManifestTellsTheTruth) {
   EXPECT_EQ(j.at("kernels").at(0).at("origin"), net.program().plan.tasks[0].origin);
   EXPECT_EQ(j.at("provenance").at("model"), "made by hand");
   EXPECT_EQ(j.at("licences").at(0).at("licence"), "Apache-2.0");
-  ASSERT_EQ(j.at("files").size(), 4U);
+  ASSERT_EQ(j.at("files").size(), 5U);
   for (const auto& file : j.at("files")) {
     const std::string bytes = read_file(folder / "out" / file.at("name"));
     EXPECT_EQ(file.at("bytes"), bytes.size());

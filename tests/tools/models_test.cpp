@@ -220,7 +220,8 @@ TEST_F(Models, BadOptionsEndInTwo) {
 }
 
 TEST_F(Models, CompileWritesAnArtifactThatALockFileRepeats) {
-  for (const char* name : {"libdqn.so", "dqn.h", "dqn.json", "dqn.lock", "dqn.weights"}) {
+  for (const char* name :
+       {"libdqn.so", "dqn.h", "dqn.hpp", "dqn.json", "dqn.lock", "dqn.weights"}) {
     EXPECT_TRUE(fs::exists(artifact() + "/" + name)) << name;
   }
   const std::string again = in_dir("again");
@@ -237,6 +238,11 @@ TEST_F(Models, CompileWritesAnArtifactThatALockFileRepeats) {
   expect_error(
       tenon({"compile", in_dir("bert.onnx"), "-o", in_dir("b"), "--lock", artifact(), "--frozen"}),
       8, "no schedule for task");
+  const Outcome foreign =
+      tenon({"compile", in_dir("bert.onnx"), "-o", in_dir("b"), "--lock", artifact()});
+  EXPECT_EQ(foreign.exit_code, 0) << foreign.err;
+  EXPECT_NE(foreign.err.find("has no schedule for any of the "), std::string::npos) << foreign.err;
+  EXPECT_EQ(o.err.find("schedule"), std::string::npos) << o.err;
 }
 
 TEST_F(Models, CompilesForAnotherMachine) {
@@ -249,10 +255,29 @@ TEST_F(Models, CompilesForAnotherMachine) {
 #endif
 }
 
+TEST_F(Models, CompilesOneFileForSeveralInstructionSets) {
+  const std::string out = in_dir("one_file");
+  const Json made =
+      parse_answer(tenon({"compile", model(), "-o", out, "--target", "x86-64,x86-64-v2", "--emit",
+                          "so,embed", "--optimize", "memory", "--json"}),
+                   "tenon.compile/1");
+  EXPECT_EQ(made["targets"], Json({"x86-64", "x86-64-v2"}));
+  EXPECT_EQ(made["files"], Json({"dqn.json", "dqn.lock", "libdqn.so"}));
+  EXPECT_GT(made["parameter_bytes"], 0);
+  EXPECT_LE(made["weights_bytes"], 3 * made["parameter_bytes"].get<int64_t>());
+  EXPECT_EQ(tenon({"verify", out}).exit_code, 0);
+  EXPECT_EQ(tenon({"compare", model(), out}).exit_code, 0);
+  expect_user_error(tenon({"compile", model(), "-o", out, "--target", "x86-64-v2,x86-64"}),
+                    "does not have more than the ones before it");
+  expect_user_error(
+      tenon({"compile", model(), "-o", out, "--target", "x86-64,x86-64-v2", "--lock", artifact()}),
+      "are of one target");
+}
+
 TEST_F(Models, VerifyReadsEveryFileAndRunTrustsNoManifest) {
   const Json whole = parse_answer(tenon({"verify", artifact(), "--json"}), "tenon.verify/1");
   EXPECT_EQ(whole["problems"], 0);
-  EXPECT_EQ(whole["files"].size(), 4U);
+  EXPECT_EQ(whole["files"].size(), 5U);
   const Outcome text = tenon({"verify", artifact() + "/dqn.json"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_TRUE(contains(text.out, "dqn.weights: ")) << text.out;
@@ -265,7 +290,7 @@ TEST_F(Models, VerifyReadsEveryFileAndRunTrustsNoManifest) {
   const Outcome found = tenon({"verify", spoilt});
   EXPECT_EQ(found.exit_code, 2);
   EXPECT_TRUE(contains(found.out, "dqn.weights has another SHA-256")) << found.out;
-  EXPECT_TRUE(contains(found.err, "1 of 4 files are not as they were written")) << found.err;
+  EXPECT_TRUE(contains(found.err, "1 of 5 files are not as they were written")) << found.err;
   expect_user_error(tenon({"run", spoilt}), "were changed since they were written");
 
   Json manifest = Json::parse(files::read_file(artifact() + "/dqn.json"));

@@ -21,6 +21,7 @@
 #include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/helper_tools.h"
+#include "tools/tenon/misses.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {
@@ -133,6 +134,13 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
 
 void add_compile_options(CLI::App& command, ModelOptions& options) {
   add_build_options(command, options);
+  command
+      .add_option("--optimize", options.optimize,
+                  "speed, or memory: no algorithm that stores more weights than the model has "
+                  "parameters")
+      ->check(CLI::IsMember({"speed", "memory"}))
+      ->capture_default_str()
+      ->type_name("WHAT");
   command.add_flag("--frozen", options.frozen, "Fail if a schedule that is needed is not there");
 }
 
@@ -390,6 +398,7 @@ compile::Options options_for(const ModelOptions& options, const Console& console
   how.target = target_of(options);
   how.fuse = !options.no_fuse;
   how.frozen = options.frozen;
+  how.lean = options.optimize == "memory";
   how.threads = options.compile_threads;
   how.warn = [&](const std::string& text) { console.warn(text); };
   if (!options.lock.empty()) {
@@ -456,6 +465,7 @@ Planned plan_opened(const Opened& opened, const ModelOptions& options, const std
                            counted(result.network.task_of.size(), "step"),
                            counted(result.network.tasks.size(), "task"), time_text(result.decide_s),
                            result.options.target.fingerprint()));
+  tell_misses(options, result.network.plan, console);
   return result;
 }
 
@@ -510,6 +520,7 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
     throw CommandError(kExitFrozen, error.what());
   }
   result.compile_s = seconds_since(start) - result.import_s;
+  tell_misses(options, result.program.plan, console);
   return result;
 }
 

@@ -29,10 +29,12 @@ struct ModelOptions {
   std::string target = "host";
   std::string lock;                // lock file, or the folder of an artifact
   plan::NetworkPlan records;       // used where the lock has no program
+  std::string records_from;        // the database that they are of, for people
   plan::LayoutTimes layout_times;  // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";
+  std::string optimize = "speed";  // or "memory"
   int compile_threads = 0;
 };
 

@@ -43,7 +43,8 @@ const CLI::Option* find_long(const std::vector<const CLI::Option*>& options,
 constexpr std::string_view kFromHere =
     " accuracy atol batch bisect budget cold-cache compile-limit compile-memory compile-threads "
     "dims dry-run duration early-stop emit frozen full group image iterations json jsonl keep "
-    "latency-target layouts measure name no-check no-color no-fuse no-hints objective overlap "
+    "latency-target layouts measure name no-check no-color no-fuse no-hints objective optimize "
+    "overlap "
     "pairs percentiles population progress protocol quiet records round rtol run run-limit runs "
     "search-threads seed seeds shape show sim sort space strategy target task tasks template "
     "threads tokens top trials verbose verify warm-cache warmup ";

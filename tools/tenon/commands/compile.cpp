@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <memory>
+#include <sstream>
 
 #include "artifact/header.h"
+#include "artifact/levels.h"
 #include "artifact/write.h"
 #include "measure/measure.h"
 #include "runtime/cpus.h"
@@ -28,7 +30,7 @@ struct CompileOptions {
   int threads = 0;
 };
 
-// The best verified records of this target and number of threads.
+// What the last run kept of this model, or the best verified records, of this target and number of threads.
 tune::BestRecords recorded(const CompileOptions& options) {
   const target::Target target = target_of(options.model);
   task::Protocol protocol;
@@ -36,8 +38,10 @@ tune::BestRecords recorded(const CompileOptions& options) {
   protocol.threads = !target.is_cpu()      ? 1
                      : options.threads > 0 ? options.threads
                                            : runtime::default_threads();
-  return tune::best_records(*open_db_to_read({options.db}), target,
-                            measure::measured_target(target), task::to_string(protocol));
+  return tune::records_for(*open_db_to_read({options.db}), target,
+                           {model_name(options.model, options.name),
+                            measure::measured_target(target), task::to_string(protocol)},
+                           options.model.frozen);
 }
 
 // How many kernels each origin gave: "template conv" 20, "lock" 3.
@@ -65,7 +69,8 @@ Json sizes_json(const artifact::Program& program) {
   return list;
 }
 
-Json to_json(const Compiled& c, const artifact::Written& w) {
+Json to_json(const Compiled& c, const artifact::Written& w,
+             const std::vector<std::string>& targets) {
   Json tensors = Json::object();
   for (const auto& [key, list] :
        {std::pair{"inputs", &c.program.inputs}, {"outputs", &c.program.outputs}}) {
@@ -78,6 +83,7 @@ Json to_json(const Compiled& c, const artifact::Written& w) {
   return {{"schema", "tenon.compile/1"},
           {"name", c.program.name},
           {"target", c.program.target.fingerprint()},
+          {"targets", targets},
           {"directory", w.directory.string()},
           {"files", w.files},
           {"inputs", tensors["inputs"]},
@@ -89,6 +95,7 @@ Json to_json(const Compiled& c, const artifact::Written& w) {
           {"sizes", sizes_json(c.program)},
           {"origins", origins(c.program)},
           {"flops", total_flops(c.program)},
+          {"parameter_bytes", c.info.parameter_bytes},
           {"weights_bytes", c.program.weights_bytes},
           {"arena_bytes", c.program.arena_bytes},
           {"time_s",
@@ -114,7 +121,8 @@ std::string sizes_text(const artifact::Program& program) {
   return fmt::format("sizes    {}; {} compiled\n", fmt::join(parts, ", "), program.variants.size());
 }
 
-std::string to_text(const Compiled& c, const artifact::Written& w) {
+std::string to_text(const Compiled& c, const artifact::Written& w,
+                    const std::vector<std::string>& targets) {
   std::vector<std::string> from;
   for (const auto& [origin, count] : origins(c.program)) {
     from.push_back(fmt::format("{} {}", count, origin));
@@ -127,8 +135,13 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
                       counted(c.program.steps.size(), "step"),
                       from.empty() ? "" : fmt::format(": {}", fmt::join(from, ", ")));
   text += sizes_text(c.program);
-  text += fmt::format("memory   weights {}, arena {}\n",
+  if (targets.size() > 1) {
+    text +=
+        fmt::format("targets  {}; what is said here is of the last\n", fmt::join(targets, ", "));
+  }
+  text += fmt::format("memory   weights {} of {} parameters, arena {}\n",
                       bytes_text(static_cast<double>(c.program.weights_bytes)),
+                      bytes_text(static_cast<double>(c.info.parameter_bytes)),
                       bytes_text(static_cast<double>(c.program.arena_bytes)));
   text += fmt::format("time     import {}, schedule {}, code {}, weights {}, link {}\n",
                       time_text(c.import_s), time_text(c.compile_s), time_text(w.compile_s),
@@ -137,23 +150,50 @@ std::string to_text(const Compiled& c, const artifact::Written& w) {
          fmt::format("wrote    {}: {}\n", escaped(w.directory.string()), fmt::join(w.files, " "));
 }
 
+// "x86-64-v2,x86-64-v3": a library for each of them, in one.
+std::vector<std::string> targets_of(const CompileOptions& options) {
+  std::vector<std::string> targets;
+  std::istringstream in(options.model.target);
+  for (std::string t; std::getline(in, t, ',');) targets.push_back(t);
+  if (targets.size() > 1 && !(options.db.empty() && options.model.lock.empty())) {
+    throw UserError("schedules of --lock and --db are of one target",
+                    "with several targets each gets its default schedules");
+  }
+  return targets;
+}
+
+void take_records(CompileOptions& options, const Console& console) {
+  tune::BestRecords best = recorded(options);
+  if (!best.run.empty()) {
+    console.note(fmt::format("records  what run {} kept at its end", best.run));
+  }
+  options.model.records = std::move(best.plan);
+  options.model.records_from = options.db;
+  options.model.layout_times = std::move(best.layout_times);
+}
+
 int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
-  options.model.batch =
-      target_of(options.model).is_cpu() ? onnx::parse_sizes("1..8", "") : onnx::Sizes{1};
-  if (!options.db.empty()) {
-    tune::BestRecords best = recorded(options);
-    options.model.records = std::move(best.plan);
-    options.model.layout_times = std::move(best.layout_times);
-  }
+  const std::vector<std::string> targets = targets_of(options);
   tell_name(options.model, options.name, console);
-  const Compiled compiled = compile_model(options.model, options.name, console);
+  std::vector<artifact::Program> levels;
+  Compiled compiled;
+  for (const std::string& target : targets) {
+    options.model.target = target;
+    options.model.batch =
+        target_of(options.model).is_cpu() ? onnx::parse_sizes("1..8", "") : onnx::Sizes{1};
+    if (!options.db.empty()) take_records(options, console);
+    compiled = compile_model(options.model, options.name, console);
+    levels.push_back(compiled.program);
+  }
   const std::string folder =
       options.output.empty() ? compiled.program.name + ".tenon" : options.output;
+  levels = artifact::join_levels(std::move(levels));
   const artifact::Written written =
-      artifact::write(compiled.program, {folder, outputs, options.model.compile_threads});
-  console.answer(console.json() ? tools::to_text(to_json(compiled, written))
-                                : to_text(compiled, written));
+      artifact::write(levels, {folder, outputs, options.model.compile_threads});
+  compiled.program = std::move(levels.back());
+  console.answer(console.json() ? tools::to_text(to_json(compiled, written, targets))
+                                : to_text(compiled, written, targets));
   return kExitOk;
 }
 
@@ -168,7 +208,9 @@ Run add_compile(CLI::App& command, Console& console) {
       .add_option("--name", options->name,
                   "Prefix of files and C functions (default: from the file)")
       ->type_name("NAME");
-  command.add_option("--emit", options->emit, "Any of so, a, h, o, ll, asm")
+  command
+      .add_option("--emit", options->emit,
+                  "Any of so, a, h, o, ll, asm, and embed: the weights inside the library")
       ->capture_default_str()
       ->type_name("KIND,...");
   add_compile_options(command, options->model);
