@@ -6,9 +6,11 @@
 #include <limits>
 #include <map>
 
+#include "arith/simplify.h"
 #include "compile/beyond.h"
 #include "compile/numbers.h"
 #include "graph/builder.h"
+#include "graph/literals.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "support/check.h"
@@ -203,6 +205,26 @@ class Definition {
   std::vector<const ir::VarNode*> sums_;
 };
 
+// The definition of a node with scalars that are known written into it: an index that is 0 does not look at the extent.
+te::ComputeDag define_known(const Graph& g, const Node& n) {
+  te::ComputeDag dag = graph::define(g, n);
+  graph::Literals known;
+  for (size_t i = 0; i < n.inputs.size(); ++i) {
+    const graph::Value& v = g.value(n.inputs[i]);
+    if (v.constant() && v.elements() == 1) {
+      known.emplace(dag.inputs[i].tensor.get(), graph::literal(*v.data));
+    }
+  }
+  if (known.empty()) return dag;
+  graph::write_literals(dag, known);
+  for (te::OpRef& op : dag.ops) {
+    auto simple = std::make_shared<te::ComputeOp>(*op);
+    simple->body = arith::simplify(op->body);
+    op = std::move(simple);
+  }
+  return dag;
+}
+
 // The elements of `padded` within the size are those of `exact`, row by row of the last axis.
 bool is_beginning(const ir::Array& exact, const ir::Array& padded) {
   if (exact.dtype() != padded.dtype() || exact.shape().empty()) return false;
@@ -307,7 +329,7 @@ class Follower {
       inputs.push_back(parts(v));
     }
     if (std::holds_alternative<graph::Reshape>(padded.op)) return reshape(padded);
-    const te::ComputeDag a = graph::define(exact_, exact), b = graph::define(padded_, padded);
+    const te::ComputeDag a = define_known(exact_, exact), b = define_known(padded_, padded);
     Definition definition(a, b, sizes_, inputs);
     const auto out = definition.run();
     if (!out) return false;

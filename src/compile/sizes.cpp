@@ -13,6 +13,7 @@
 #include "compile/packed.h"
 #include "compile/padding.h"
 #include "compile/steady.h"
+#include "graph/passes.h"
 #include "support/check.h"
 
 namespace tenon::compile {
@@ -100,10 +101,20 @@ struct PaddedDim {
   Padding padding;
 };
 
+// The model at these sizes with all of its constants folded: importing folds small ones only.
+graph::Graph folded_at(const OpenModel& model, const std::vector<int64_t>& sizes,
+                       const graph::Evaluator& evaluate) {
+  graph::Graph g = model.at(sizes);
+  graph::fold_constants(g, {evaluate});
+  g.compact();
+  return g;
+}
+
 class PaddingChoice {
  public:
-  PaddingChoice(const OpenModel& model, const Dims& dims, size_t dim)
-      : model_(model), dims_(dims), dim_(dim) {
+  PaddingChoice(const OpenModel& model, const Dims& dims, size_t dim,
+                const graph::Evaluator& evaluate)
+      : model_(model), dims_(dims), dim_(dim), evaluate_(evaluate) {
     for (const std::vector<int32_t>& axes : model.input_dims) {
       std::vector<bool>& has = inputs_.emplace_back();
       for (const int32_t d : axes) has.push_back(d == static_cast<int32_t>(dim));
@@ -136,22 +147,24 @@ class PaddingChoice {
     std::vector<int64_t> sizes;
     for (const artifact::Dim& d : dims_) sizes.push_back(d.values.back());
     sizes[dim_] = size;
-    return model_.at(sizes);
+    return folded_at(model_, sizes, evaluate_);
   }
 
   const OpenModel& model_;
   const Dims& dims_;
   size_t dim_;
+  const graph::Evaluator& evaluate_;
   std::vector<std::vector<bool>> inputs_;
 };
 
-std::vector<PaddedDim> choose_padding(const OpenModel& model, Dims& dims) {
+std::vector<PaddedDim> choose_padding(const OpenModel& model, Dims& dims,
+                                      const graph::Evaluator& evaluate) {
   std::vector<PaddedDim> padded;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].values.size() <= kMostUnpadded || dims[d].values.front() < 1) continue;
     if (can_be_parted(model, dims, d)) continue;  // without computing padding
     artifact::Dim fewer = dims[d];
-    if (auto found = PaddingChoice(model, dims, d).run(fewer)) {
+    if (auto found = PaddingChoice(model, dims, d, evaluate).run(fewer)) {
       dims[d] = std::move(fewer);
       padded.push_back(*std::move(found));
     }
@@ -230,7 +243,9 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   }
   Dims dims;
   for (const OpenModel::Dim& d : model.dims) dims.push_back({d.name, d.sizes, d.sizes});
-  const std::vector<PaddedDim> padded = choose_padding(model, dims);
+  const graph::Evaluator evaluate =
+      remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  const std::vector<PaddedDim> padded = choose_padding(model, dims, evaluate);
   const int32_t batch = choose_parts(model, dims);
   std::vector<size_t> first(dims.size(), 0);
   Joiner joiner(dims, model.input_dims, output_dims(padded, model.at(sizes_at(dims, first))),
@@ -240,12 +255,12 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   size_t done = 0;
   Options how = options;
   how.progress = {};
-  how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  how.evaluate = evaluate;
   PackedWeights packed;
   do {
     const std::vector<int64_t> sizes = sizes_at(dims, at);
     if (options.progress) options.progress("sizes", done++, count);
-    graph::Graph g = model.at(sizes);
+    graph::Graph g = padded.empty() ? model.at(sizes) : folded_at(model, sizes, evaluate);
     limit(g, padded, dims);
     plan::Network network = compile::decide(std::move(g), name, how);
     if (!padded.empty()) use_steady_programs(network, how);

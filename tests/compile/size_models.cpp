@@ -114,7 +114,9 @@ std::string positions() {
                node("MatMul", "p qh", "a") +
                node("Transpose", "a", "at", attribute_ints("perm", {0, 2, 1, 3})) +
                node("Concat", "shape width", "joined", attribute_int("axis", 0)) +
-               node("Reshape", "at joined", "y") + value("output", "y", "batch seq 12"));
+               node("Reshape", "at joined", "y") +
+               node("Gather", "y zero", "first", attribute_int("axis", 1)) +
+               value("output", "y", "batch seq 12") + value("output", "first", "batch 1 12"));
 }
 
 std::string last_row() {
