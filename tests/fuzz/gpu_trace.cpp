@@ -169,6 +169,9 @@ class GpuDrawer {
     const bool shared = chance(0.8);
     if (!d.take(CacheRead{from, {reader}, shared ? ir::Scope::kShared : ir::Scope::kLocal})) return;
     const StageRef copy = newest();
+    if (const auto rank = static_cast<int64_t>(stage(copy).buffer.rank()); rank > 1 && chance(0.3))
+      d.take(LayoutSwizzle{copy, d.rng.between(0, rank - 1), d.rng.between(0, rank - 1),
+                           one_of({2, 4})});
     if (!d.take(ComputeAt{copy, reader, at})) return;
     if (stage(copy).scope == ir::Scope::kShared) bind_shared(copy);
   }
@@ -249,6 +252,23 @@ class GpuDrawer {
     d.take(Bind{rf, last ? of_rf.back() : of_rf.front(), Tag::kThreadX});
   }
 
+  // The same, and threads combine their parts.
+  void combine_over_threads(StageRef s) {
+    const Loops sums = leaves(s, LoopKind::kReduce);
+    const Loops k = split(s, sums.front(), {chance(0.8) ? one_of({2, 4, 8, 16}) : x_});
+    const auto rank = static_cast<int64_t>(stage(s).op->axes.size());
+    if (k.size() < 2 || !d.take(Rfactor{s, k[1], rank})) return bind_flat(s);
+    const StageRef rf = newest();
+    const Loops own = leaves(s, LoopKind::kSpatial);
+    if (own.empty()) return;
+    const Loops parts = split(s, fuse(s, own), {one_of({1, 2, 4})});
+    d.take(Bind{s, parts[0], Tag::kBlockX});
+    if (parts.size() > 1) d.take(Bind{s, parts[1], Tag::kThreadY});
+    const LoopRef found = leaves(s, LoopKind::kReduce).front();
+    d.take(Bind{s, found, Tag::kThreadX});
+    d.take(ComputeAt{rf, s, found});
+  }
+
   // One loop of a shared stage by threads.
   void bind_own(StageRef s) {
     const Loops own = leaves(s, LoopKind::kSpatial);
@@ -292,6 +312,8 @@ class GpuDrawer {
       tile_product(s);
     } else if (u < 0.75) {
       factor_over_blocks(s);
+    } else if (u < 0.88) {
+      combine_over_threads(s);
     } else {
       factor_over_threads(s);
     }

@@ -30,6 +30,17 @@ input A: f32[2, 1000]
 C[i: 2, j: 1000] = A[i, j] + 1.0
 output C
 )";
+const char* const kDoubles = R"(
+input A: f64[4, 8]
+C[i: 4] = sum(k: 8) A[i, k]
+output C
+)";
+const char* const kEights = R"(
+input A: f32[5, 8]
+C[i: 5] = sum(k: 8) A[i, k]
+D[i: 5, j: 8] = A[i, j] - C[i]
+output D
+)";
 const char* const kHuge = R"(
 input A: f32[1048576]
 C[i: 1048576] = sum(k: 1048576) A[i] * 2.0
@@ -175,6 +186,11 @@ std::vector<RefusedCase> refused_steps() {
       {kMatmul, "", "bind C k thread_x", kCombined,
        "loop k of C is combined by 5 threads; that is a power of two up to 32, or a multiple of 32",
        kGpu},
+      {kDoubles, "", "bind C k thread_x", kExchange,
+       "threads exchange four bytes at once; an element of C has 8", kGpu},
+      {kMatmul, "", "layout_swizzle A 1 0 2", kBadLayout,
+       "the arguments do not fit how A is stored"},
+      {kMatmul, "", "layout_swizzle A 2 0 2", kNoSuchDim, "the layout of A has no dimension 2"},
       {kMatmul, "bind D i block_x", "bind D j block_x", kTagTwice,
        "loop i of D is bound to the same blocks or threads already", kGpu},
       {kMatmul, "bind D i block_x", "bind D i thread_x", kAnnotated,
@@ -503,6 +519,23 @@ std::vector<RefusedCase> refused_programs() {
        "C belongs to one thread, and loop j of D runs in several", kGpu},
       {kMatmul, "bind D i block_x\nbind D j vthread\ncompute_at C D i", "", kThreadsOwn,
        "C belongs to one thread, and loop j of D runs in several", kGpu},
+      {kEights,
+       "bind D i block_x\nbind D j thread_x\ncompute_at C D i\nset_scope C shared\n"
+       "bind C k thread_x\nreorder C [k, i]",
+       "", kCombinedInside,
+       "threads combine loop k of C, so it is the innermost, outside of vectors and virtual "
+       "threads",
+       kGpu},
+      {kEights,
+       "fuse D [i, j]\nsplit D i@j [16]\nbind D i@j.0 block_x\nbind D i@j.1 thread_x\n"
+       "compute_at C D i@j.1\nbind C k thread_x",
+       "", kCombinedApart,
+       "threads combine C together, but loop i@j.1 of D gives each of them another part of it",
+       kGpu},
+      {kEights,
+       "fuse D [i, j]\nsplit D i@j [20]\nbind D i@j.0 block_x\nbind D i@j.1 thread_x\n"
+       "compute_at C D i@j.1\nbind C k thread_x",
+       "", kCombinedSome, "C is combined by 8 threads, but 20 have it as their own", kGpu},
       {kMatmul, "bind D i block_x\ncompute_at C D j\nbind C j thread_x", "", kThreadsOwn,
        "C belongs to one thread, and loop j of C runs in several", kGpu},
   };

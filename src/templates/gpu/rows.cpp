@@ -190,7 +190,10 @@ class Writer {
       counts.push_back(n);
     const Domain several = Domain::of(std::move(counts));
     rows_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "rows", several, several.nearest(rows));
-    exchange_ = gpu::ask_exchange(b_, out_);
+    const bool exchanges =
+        std::any_of(r_.reductions.begin(), r_.reductions.end(),
+                    [](const te::ComputeOp* op) { return op->output.dtype().bytes() == 4; });
+    if (exchanges) exchange_ = gpu::ask_exchange(b_, out_);
   }
 
   // Inputs that only the last step reads, at its own axes.
