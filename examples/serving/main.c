@@ -100,8 +100,8 @@ int main(int argc, char** argv) {
     net_destroy(servers[i].ctx);
     free_tensors(&servers[i]);
   }
-  printf("%d contexts on %d threads: %d of %d runs are equal\n", contexts, (int)pool->threads, equal,
-         contexts * runs);
+  printf("%d contexts on %d threads: %d of %d runs are equal\n", contexts, (int)pool->threads,
+         equal, contexts * runs);
   net_runtime_destroy(pool);
   free(servers);
   return equal == contexts * runs ? 0 : 1;
