@@ -73,7 +73,7 @@ static void run_on_card(net_ctx* ctx, float* const* inputs, float* const* expect
 
 int main(int argc, char** argv) {
   const char* why = NULL;
-  net_options options = {sizeof options};
+  net_options options = {.size = sizeof options};
   options.device = argc > 1 ? atoi(argv[1]) : 0;
   net_ctx* ctx = net_create_with(&options, &why);
   check(ctx != NULL, why);
