@@ -36,7 +36,8 @@ void set_tensor(tenon_model_tensor& now, const tenon_model_tensor& of_part, int6
 }  // namespace
 
 tenon_model_variant sole_variant() {
-  return {tenon_model.inputs, tenon_model.outputs, tenon_model.steps, tenon_model.step_count};
+  return {tenon_model.inputs,     tenon_model.outputs, tenon_model.steps,
+          tenon_model.step_count, tenon_model.flow,    tenon_model.flow_count};
 }
 
 int64_t batch_of(const tenon_model_ctx& ctx) {
@@ -79,6 +80,11 @@ void set_tensors(tenon_model_ctx& ctx) {
     set_tensor(ctx.now[tenon_model.input_count + i], variant.outputs[i], extents,
                tenon_model.batch >= 0, whole, part);
   }
+  int64_t* rows = ctx.given_rows;
+  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
+    const tenon_model_tensor& now = ctx.now[tenon_model.input_count + i];
+    set_tensor(ctx.given[i], now, rows, false, 1, 1);
+  }
 }
 
 bool has_items(int32_t input) {
@@ -120,6 +126,10 @@ const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int
   return ctx != nullptr && i >= 0 && i < tenon_model.output_count
              ? &ctx->now[tenon_model.input_count + i]
              : nullptr;
+}
+
+const tenon_model_tensor* tenon_model_output_given(const tenon_model_ctx* ctx, int32_t i) {
+  return ctx != nullptr && i >= 0 && i < tenon_model.output_count ? &ctx->given[i] : nullptr;
 }
 
 }  // extern "C"
