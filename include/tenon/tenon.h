@@ -34,7 +34,8 @@ struct Tensor {
   std::vector<int64_t> shape;  // of open dimensions, the largest sizes
   int64_t bytes = 0;
   std::vector<int32_t>
-      dims;  // of inputs, by axis: which of Library::dims(), -1: fixed; empty: all are
+      dims;              // of inputs, by axis: which of Library::dims(), -1: fixed; empty: all are
+  bool counted = false;  // an output of which a run may give fewer rows: see Session::output_given
 };
 
 // A dimension whose size is known when the model runs only.
@@ -125,6 +126,8 @@ class Session {
   // Tensors as the next run takes and gives them.
   Tensor input(size_t i) const;
   Tensor output(size_t i) const;
+  // An output as the last run gave it: with fewer rows than the one above, where it is `counted`.
+  Tensor output_given(size_t i) const;
 
   // One pointer per input and output, each to as many bytes as the tensor has. No memory is allocated; pointers to
   // multiples of 64 bytes are used in place.

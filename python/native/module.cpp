@@ -149,6 +149,11 @@ py::object Module::call(const py::args& args, const py::kwargs& named) {
     PyTuple_SET_ITEM(results.ptr(), static_cast<py::ssize_t>(i), result.release().ptr());
   }
   run(*lease);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!outputs_[i].tensor.counted) continue;
+    const int64_t rows = lease->session.output_given(i).shape[0];
+    results[i] = py::object(results[i])[py::slice(0, rows, 1)];
+  }
   if (outputs_.size() == 1) return results[0];
   return std::move(results);
 }

@@ -13,7 +13,7 @@ namespace tenon::api {
 namespace {
 
 Tensor tensor(const artifact::TensorInfo& t) {
-  return {t.name, ir::to_string(t.dtype), t.shape, t.bytes(), t.dims};
+  return {t.name, ir::to_string(t.dtype), t.shape, t.bytes(), t.dims, t.counted};
 }
 
 std::vector<Tensor> tensors(const std::vector<artifact::TensorInfo>& infos) {
@@ -131,6 +131,11 @@ Tensor Session::input(size_t i) const {
 Tensor Session::output(size_t i) const {
   if (i >= impl_->outputs) throw Error("there is no output " + std::to_string(i));
   return guarded([&] { return tensor(impl_->session.output(i)); });
+}
+
+Tensor Session::output_given(size_t i) const {
+  if (i >= impl_->outputs) throw Error("there is no output " + std::to_string(i));
+  return guarded([&] { return tensor(impl_->session.output_given(i)); });
 }
 
 void Session::check_counts(size_t inputs, size_t outputs) const {

@@ -108,6 +108,7 @@ void Library::find_all() {
   find(set_shape, "set_shape");
   find(input_now, "input_now");
   find(output_now, "output_now");
+  if (!look_for(output_given, "output_given")) output_given = output_now;
   find(set_hook, "set_hook");
   find(threads, "threads");
   find(manifest, "manifest");

@@ -38,6 +38,7 @@ class Library {
   decltype(tenon_model_set_shape)* set_shape = nullptr;
   decltype(tenon_model_input_now)* input_now = nullptr;
   decltype(tenon_model_output_now)* output_now = nullptr;
+  decltype(tenon_model_output_given)* output_given = nullptr;  // older ones: output_now
   decltype(tenon_model_set_hook)* set_hook = nullptr;
   decltype(tenon_model_threads)* threads = nullptr;
   decltype(tenon_model_manifest)* manifest = nullptr;

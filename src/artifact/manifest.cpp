@@ -46,6 +46,7 @@ Json tensors(const std::vector<TensorInfo>& all) {
                     {"shape", t.shape},
                     {"bytes", t.bytes()}});
     if (!t.dims.empty()) list.back()["dims"] = t.dims;
+    if (t.counted) list.back()["counted"] = true;
   }
   return list;
 }
@@ -164,6 +165,43 @@ Json steps_json(const Program& program) {
   return list;
 }
 
+// "run 3+2": two steps from step 3 on; "unless arena 0+1: 7".
+std::string flow_text(const FlowOp& op) {
+  const std::string to = param_text(op.to), from = param_text(op.from), at = param_text(op.at);
+  const char* order = op.number > 0 ? "last - " : "";
+  switch (op.kind) {
+    case FlowKind::kRun:
+      return fmt::format("run {}+{}", op.number, op.count);
+    case FlowKind::kCopy:
+      return fmt::format("copy {} = {}", to, from);
+    case FlowKind::kSet:
+      return fmt::format("set {} = {}", to, op.number);
+    case FlowKind::kAdd:
+      return fmt::format("add {} += {}", to, op.number);
+    case FlowKind::kClear:
+      return fmt::format("clear {}", to);
+    case FlowKind::kTake:
+      return fmt::format("take {} = {} [{}{}]", to, from, order, at);
+    case FlowKind::kPut:
+      return fmt::format("put {} [{}{}] = {}", to, order, at, from);
+    case FlowKind::kUnless:
+      return fmt::format("unless {}: {}", from, op.target);
+    case FlowKind::kReached:
+      return fmt::format("if {} reached {}: {}", at, from, op.target);
+    case FlowKind::kJump:
+      return fmt::format("go to {}", op.target);
+    case FlowKind::kCount:
+      return fmt::format("rows of {} = {}", to, at);
+  }
+  return "";
+}
+
+Json flow_json(const std::vector<FlowOp>& flow) {
+  Json list = Json::array();
+  for (const FlowOp& op : flow) list.push_back(flow_text(op));
+  return list;
+}
+
 Json provenance_json(const Program& program) {
   Json map = Json::object();
   for (const auto& [key, value] : program.provenance) {
@@ -216,6 +254,7 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
   }
   j["kernels"] = kernels_json(program, kernels);
   j["steps"] = steps_json(program);
+  if (!program.flow.empty()) j["flow"] = flow_json(program.flow);
   if (!program.dims.empty()) {
     j["dims"] = dims_json(program);
     j["variants"] = variants_json(program);

@@ -67,6 +67,7 @@ std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
   TENON_CHECK(table.size() == list.size());
   for (size_t i = 0; i < table.size(); ++i) {
     table[i].name = list[i].at("name");
+    table[i].counted = list[i].contains("counted");
   }
   return table;
 }
@@ -192,6 +193,14 @@ TensorInfo Session::output(size_t i) const {
   return t;
 }
 
+TensorInfo Session::output_given(size_t i) const {
+  const Library& library = model_.impl_->library;
+  TensorInfo t = library.info(*library.output_given(static_cast<const tenon_model_ctx*>(ctx_.get()),
+                                                    static_cast<int32_t>(i)));
+  t.name = model_.outputs()[i].name;
+  return t;
+}
+
 std::vector<StepInfo> Session::steps() const {
   const std::vector<Dim>& dims = model_.dims();
   if (dims.empty()) return model_.steps();
@@ -250,6 +259,13 @@ std::vector<ir::Array> Session::run(const std::vector<ir::Array>& inputs) {
     out.push_back(a.data());
   }
   run(in.data(), out.data());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const TensorInfo t = output_given(i);
+    if (t.shape == results[i].shape()) continue;
+    ir::Array rows(t.dtype, t.shape);
+    std::copy(results[i].data(), results[i].data() + rows.bytes(), rows.data());
+    results[i] = std::move(rows);
+  }
   return results;
 }
 
@@ -281,10 +297,12 @@ void Session::run_device(const uint64_t* inputs, const uint64_t* outputs, void* 
 
 // Steps are counted from the start of the run, also where it consists of several parts that count their own.
 void Session::set_hook(Hook hook) {
-  hook_ = hook ? std::make_unique<Counted>(Counted{std::move(hook)}) : nullptr;
+  const bool parts = std::any_of(model_.dims().begin(), model_.dims().end(),
+                                 [](const Dim& d) { return d.compiled != d.values; });
+  hook_ = hook ? std::make_unique<Counted>(Counted{std::move(hook), parts}) : nullptr;
   const tenon_model_hook call = [](void* user, int32_t step, int32_t after) {
     auto& counted = *static_cast<Counted*>(user);
-    if (after == 0 && step == 0) counted.first = counted.next;
+    if (counted.parts && after == 0 && step == 0) counted.first = counted.next;
     counted.next = counted.first + step + 1;
     counted.hook(counted.first + step, after != 0);
   };

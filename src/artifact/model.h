@@ -86,10 +86,13 @@ class Session {
   // Tensors as the next run takes and gives them.
   TensorInfo input(size_t i) const;
   TensorInfo output(size_t i) const;
+  // An output as the last run gave it; it has fewer rows than the one above where a loop decided so.
+  TensorInfo output_given(size_t i) const;
   // The steps of the next run. Sizes that are put together run them more than once, or those of several sizes.
   std::vector<StepInfo> steps() const;
 
   // Types and shapes must be those of the model: UserError otherwise. Open sizes are set to those of the inputs.
+  // Outputs have the rows that there are.
   std::vector<ir::Array> run(const std::vector<ir::Array>& inputs);
   // Dense row-major memory; multiples of 64 bytes are used in place.
   void run(const void* const* inputs, void* const* outputs);
@@ -106,6 +109,7 @@ class Session {
 
   struct Counted {
     Hook hook;
+    bool parts = false;  // the run may consist of several; otherwise a loop may run a step again
     int first = 0,
         next = 0;  // the number of the first step of the part that runs, and of the next one
   };

@@ -67,6 +67,58 @@ void check_step(const Program& p, const Variant& v, const Step& step) {
   }
 }
 
+bool has_to(FlowKind kind) { return kind >= FlowKind::kCopy && kind <= FlowKind::kPut; }
+
+// How many bytes an instruction touches behind the start of a place.
+int64_t touched(const FlowOp& op, const Param& p) {
+  switch (op.kind) {
+    case FlowKind::kCopy:
+    case FlowKind::kClear:
+      return op.count;
+    case FlowKind::kTake:
+      return &p == &op.at ? int64_t{8}
+                          : std::max(op.count, op.number * (&p == &op.from) * op.count);
+    case FlowKind::kPut:
+      return &p == &op.at ? int64_t{8} : std::max(op.count, op.number * (&p == &op.to) * op.count);
+    case FlowKind::kUnless:
+      return 1;
+    default:
+      return 8;
+  }
+}
+
+void check_op(const Program& p, const Variant& v, const FlowOp& op) {
+  const auto check = [&](const Param& param, bool read) {
+    TENON_CHECK(param.bytes >= touched(op, param))
+        << "instruction of kind " << static_cast<int>(op.kind) << " touches " << touched(op, param)
+        << " bytes, its place has " << param.bytes;
+    check_place(p, v, param, read);
+  };
+  const FlowKind k = op.kind;
+  if (k == FlowKind::kRun) {
+    TENON_CHECK(op.number >= 0 && op.count >= 0 &&
+                op.number + op.count <= static_cast<int64_t>(v.steps.size()));
+    return;
+  }
+  const bool goes = k == FlowKind::kUnless || k == FlowKind::kReached || k == FlowKind::kJump;
+  TENON_CHECK(!goes || (op.target >= 0 && static_cast<size_t>(op.target) <= v.flow.size()));
+  if (has_to(k)) check(op.to, false);
+  if (k == FlowKind::kCopy || k == FlowKind::kTake || k == FlowKind::kPut ||
+      k == FlowKind::kUnless || k == FlowKind::kReached) {
+    check(op.from, true);
+  }
+  if (k == FlowKind::kTake || k == FlowKind::kPut || k == FlowKind::kReached ||
+      k == FlowKind::kCount) {
+    check(op.at, true);
+  }
+  TENON_CHECK(k != FlowKind::kCount || (op.to.place == Place::kOutput && op.count > 0));
+}
+
+void check_flow(const Program& p, const Variant& v) {
+  for (const Step& s : v.steps) check_step(p, v, s);
+  for (const FlowOp& op : v.flow) check_op(p, v, op);
+}
+
 std::vector<std::vector<int64_t>> shapes_of(const std::vector<TensorInfo>& tensors) {
   std::vector<std::vector<int64_t>> shapes;
   for (const TensorInfo& t : tensors) shapes.push_back(t.shape);
@@ -83,7 +135,7 @@ void check_variants(const Program& p) {
   TENON_CHECK(p.variants.size() == count && p.target.is_cpu());
   for (const Variant& v : p.variants) {
     TENON_CHECK(v.arena_bytes <= p.arena_bytes && v.sizes.size() == p.dims.size());
-    for (const Step& s : v.steps) check_step(p, v, s);
+    check_flow(p, v);
   }
 }
 
@@ -107,9 +159,9 @@ void Program::check() const {
     TENON_CHECK(is_identifier(k.name) && names.insert(k.name).second) << k.name;
     TENON_CHECK(plan.find(k.task) != nullptr) << "nothing is decided about the task of " << k.name;
   }
+  TENON_CHECK(flow.empty() || (target.is_cpu() && batch < 0));
   if (dims.empty()) {
-    const Variant sole{{}, shapes_of(inputs), shapes_of(outputs), {}, arena_bytes};
-    for (const Step& s : steps) check_step(*this, sole, s);
+    check_flow(*this, {{}, shapes_of(inputs), shapes_of(outputs), steps, arena_bytes, flow});
   } else {
     check_variants(*this);
   }

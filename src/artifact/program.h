@@ -27,6 +27,7 @@ struct TensorInfo {
   // Inputs say for each axis which open dimension it has; -1: its size is fixed. Empty: all are. Outputs say so of
   // dimensions that are padded.
   std::vector<int32_t> dims = {};
+  bool counted = false;  // an output: a run may give fewer rows than `shape` has
   int64_t bytes() const;
 };
 
@@ -68,12 +69,35 @@ struct Step {
   double flops = 0, bytes = 0;
 };
 
+// Instructions of a model with branches and loops (docs/control-flow.md); runtime/model.h has the same.
+enum class FlowKind : uint8_t {
+  kRun,    // `count` steps from `number` on
+  kCopy,   // to = from, `count` bytes
+  kSet,    // to = number; to is one i64
+  kAdd,    // to += number
+  kClear,  // to = 0, `count` bytes
+  kTake,  // to = element `at` of from, `count` bytes; number: 0, or how many there are, counted from the end
+  kPut,      // element `at` of to = from, the same
+  kUnless,   // if from is 0, go to `target`
+  kReached,  // if at >= from, go to `target`; both are one i64
+  kJump,     // go to `target`
+  kCount,    // `to`, an output, has `at` elements along its first axis, `count` at most
+};
+
+struct FlowOp {
+  FlowKind kind = FlowKind::kRun;
+  int32_t target = -1;  // an instruction, or one behind the last
+  Param to = {}, from = {}, at = {};
+  int64_t number = 0, count = 0;
+};
+
 // The model at one size of each open dimension.
 struct Variant {
   std::vector<int64_t> sizes;  // by dimension
   std::vector<std::vector<int64_t>> input_shapes, output_shapes;
   std::vector<Step> steps;
   int64_t arena_bytes = 0;
+  std::vector<FlowOp> flow = {};
 };
 
 struct Weight {
@@ -86,7 +110,8 @@ struct Program {
   target::Target target;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<Kernel> kernels;
-  std::vector<Step> steps;  // in the order of running
+  std::vector<Step> steps;   // in the order of running, unless there is a flow
+  std::vector<FlowOp> flow;  // what runs: branches and loops; empty: every step once
   std::vector<Weight> weights;
   plan::NetworkPlan plan;  // what was decided; becomes the lock file
   int64_t weights_bytes = 0;

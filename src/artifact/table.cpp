@@ -21,10 +21,11 @@ constexpr const char* kTypes =
     "%param = type { i32, i32, i64 }\n"
     "%step = type { ptr, ptr, ptr, i64 }\n"
     "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
-    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32, ptr, ptr, ptr, i64 }\n"
+    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32, ptr, i64, ptr, ptr, ptr, i64 }\n"
     "%dim = type { ptr, ptr, i64 }\n"
     "%compiled = type { ptr, i64, i64 }\n"
-    "%variant = type { ptr, ptr, ptr, i64 }\n";
+    "%flow = type { i32, i32, %param, %param, %param, i64, i64, i64 }\n"
+    "%variant = type { ptr, ptr, ptr, i64, ptr, i64 }\n";
 
 static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kOutput) == kTenonOutput &&
@@ -32,6 +33,17 @@ static_assert(static_cast<int>(Place::kInput) == kTenonInput &&
               static_cast<int>(Place::kArena) == kTenonArena &&
               static_cast<int>(Place::kNumbers) == kTenonNumbers &&
               static_cast<int>(Place::kSize) == kTenonSize);
+static_assert(static_cast<int>(FlowKind::kRun) == kTenonRun &&
+              static_cast<int>(FlowKind::kCopy) == kTenonCopy &&
+              static_cast<int>(FlowKind::kSet) == kTenonSet &&
+              static_cast<int>(FlowKind::kAdd) == kTenonAdd &&
+              static_cast<int>(FlowKind::kClear) == kTenonClear &&
+              static_cast<int>(FlowKind::kTake) == kTenonTake &&
+              static_cast<int>(FlowKind::kPut) == kTenonPut &&
+              static_cast<int>(FlowKind::kUnless) == kTenonUnless &&
+              static_cast<int>(FlowKind::kReached) == kTenonReached &&
+              static_cast<int>(FlowKind::kJump) == kTenonJump &&
+              static_cast<int>(FlowKind::kCount) == kTenonCount);
 
 std::string tensors(TableText& text, const std::vector<TensorInfo>& all) {
   std::vector<std::string> items;
@@ -45,15 +57,16 @@ std::string tensors(TableText& text, const std::vector<TensorInfo>& all) {
   return text.array("%tensor", items);
 }
 
+std::string param_text(const Param& p) {
+  return fmt::format("{{ i32 {}, i32 {}, i64 {} }}", static_cast<int>(p.place), p.index, p.offset);
+}
+
 std::string steps(TableText& text, const Program& program, const std::vector<Step>& all,
                   const std::vector<CompiledKernel>& kernels) {
   std::vector<std::string> items;
   for (const Step& s : all) {
     std::vector<std::string> params;
-    for (const Param& p : s.params) {
-      params.push_back(fmt::format("{{ i32 {}, i32 {}, i64 {} }}", static_cast<int>(p.place),
-                                   p.index, p.offset));
-    }
+    for (const Param& p : s.params) params.push_back(param_text(p));
     const auto k = static_cast<size_t>(s.kernel);
     const std::string list = text.array("%param", params);
     const std::string code = program.target.is_cpu() ? "@" + kernels[k].symbol : "null";
@@ -61,6 +74,21 @@ std::string steps(TableText& text, const Program& program, const std::vector<Ste
                                 text.string(program.kernels[k].name), list, params.size()));
   }
   return text.array("%step", items);
+}
+
+std::string flow(TableText& text, const std::vector<FlowOp>& all, const std::vector<Step>& steps) {
+  std::vector<size_t> first_param{0};
+  for (const Step& s : steps) first_param.push_back(first_param.back() + s.params.size());
+  std::vector<std::string> items;
+  for (const FlowOp& op : all) {
+    const size_t first =
+        op.kind == FlowKind::kRun ? first_param[static_cast<size_t>(op.number)] : 0;
+    items.push_back(
+        fmt::format("{{ i32 {}, i32 {}, %param {}, %param {}, %param {}, i64 {}, i64 {}, i64 {} }}",
+                    static_cast<int>(op.kind), op.target, param_text(op.to), param_text(op.from),
+                    param_text(op.at), op.number, op.count, first));
+  }
+  return text.array("%flow", items);
 }
 
 std::string variants(TableText& text, const Program& program,
@@ -73,13 +101,15 @@ std::string variants(TableText& text, const Program& program,
     for (size_t i = 0; i < out.size(); ++i) out[i].shape = v.output_shapes[i];
     const std::string inputs = tensors(text, in);
     const std::string outputs = tensors(text, out);
-    items.push_back(fmt::format("{{ ptr {}, ptr {}, ptr {}, i64 {} }}", inputs, outputs,
-                                steps(text, program, v.steps, kernels), v.steps.size()));
+    const std::string walk = steps(text, program, v.steps, kernels);
+    items.push_back(fmt::format("{{ ptr {}, ptr {}, ptr {}, i64 {}, ptr {}, i64 {} }}", inputs,
+                                outputs, walk, v.steps.size(), flow(text, v.flow, v.steps),
+                                v.flow.size()));
   }
   return text.array("%variant", items);
 }
 
-// The last fields of the table, of open dimensions.
+// The last fields of the table, of open dimensions and of branches and loops.
 std::string sizes(TableText& text, const Program& program,
                   const std::vector<CompiledKernel>& kernels) {
   std::vector<std::string> dims;
@@ -94,9 +124,10 @@ std::string sizes(TableText& text, const Program& program,
   const std::string dim_list = text.array("%dim", dims);
   const std::string compiled_list = text.array("%compiled", compiled);
   const std::string variant_list = variants(text, program, kernels);
-  return fmt::format("ptr {}, ptr {}, ptr {}, ptr {}, i32 {}, i32 {}", dim_list, compiled_list,
-                     variant_list, text.wide_numbers(program.numbers), program.dims.size(),
-                     program.batch);
+  const std::string numbers = text.wide_numbers(program.numbers);
+  return fmt::format("ptr {}, ptr {}, ptr {}, ptr {}, i32 {}, i32 {}, ptr {}, i64 {}", dim_list,
+                     compiled_list, variant_list, numbers, program.dims.size(), program.batch,
+                     flow(text, program.flow, program.steps), program.flow.size());
 }
 
 // The tables of a library for several instruction sets, as the last fields have them.

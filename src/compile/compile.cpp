@@ -10,11 +10,12 @@
 
 #include "backend/backend.h"
 #include "compile/evaluator.h"
+#include "compile/flow.h"
 #include "compile/kernels.h"
 #include "compile/memory_check.h"
 #include "compile/names.h"
 #include "compile/packed.h"
-#include "graph/memory.h"
+#include "compile/places.h"
 #include "support/parallel.h"
 
 namespace tenon::compile {
@@ -23,116 +24,7 @@ namespace {
 using artifact::Param;
 using artifact::Place;
 using graph::ValueId;
-using plan::LayoutPlan;
 using plan::PlannedCall;
-using plan::Slot;
-
-int64_t stored_bytes(const graph::Graph& g, const Slot& s) {
-  int64_t n = g.value(s.value).dtype.bytes();
-  for (const int64_t e : s.layout.storage_shape()) n *= e;
-  return n;
-}
-
-// Where each slot lies: given by the caller, or a place in the arena for as long as it is needed.
-class Places {
- public:
-  Places(const graph::Graph& g, const graph::Partition& p, const LayoutPlan& plan,
-         const target::Target& target)
-      : g_(g), plan_(plan), alignment_(artifact::alignment(target)) {
-    params_.resize(plan.slots.size());
-    find_caller_memory(p);
-    std::vector<bool> placed(plan.slots.size(), false);
-    for (size_t s = 0; s < plan.slots.size(); ++s) {
-      params_[s].bytes = stored_bytes(g, plan.slots[s]);
-      placed[s] = give_to_caller(s);
-    }
-    place_rest(placed);
-  }
-
-  Param of(int32_t slot) const { return params_[static_cast<size_t>(slot)]; }
-  int64_t arena_bytes() const { return arena_bytes_; }
-
- private:
-  bool is_plain(const Slot& s) const {
-    return layout::same_storage(s.layout, layout::Layout(g_.value(s.value).shape));
-  }
-
-  void find_caller_memory(const graph::Partition& p) {
-    for (size_t i = 0; i < g_.inputs.size(); ++i) {
-      callers_.emplace(g_.inputs[i], std::pair(Place::kInput, static_cast<int32_t>(i)));
-    }
-    for (size_t i = 0; i < g_.outputs.size(); ++i) {
-      callers_.emplace(p.view_of[static_cast<size_t>(g_.outputs[i])],
-                       std::pair(Place::kOutput, static_cast<int32_t>(i)));
-    }
-  }
-
-  bool give_to_caller(size_t slot) {
-    const auto it = callers_.find(plan_.slots[slot].value);
-    if (it == callers_.end() || !is_plain(plan_.slots[slot])) return false;
-    std::tie(params_[slot].place, params_[slot].index) = it->second;
-    return true;
-  }
-
-  void place_rest(const std::vector<bool>& placed) {
-    std::vector<graph::Lifetime> lives(plan_.slots.size());
-    std::vector<bool> seen(plan_.slots.size(), false);
-    const auto touch = [&](int32_t slot, size_t step) {
-      if (slot < 0) return;
-      graph::Lifetime& l = lives[static_cast<size_t>(slot)];
-      if (!seen[static_cast<size_t>(slot)]) l.first = static_cast<int32_t>(step);
-      seen[static_cast<size_t>(slot)] = true;
-      l.last = static_cast<int32_t>(step);
-    };
-    for (size_t c = 0; c < plan_.calls.size(); ++c) {
-      for (const int32_t s : plan_.calls[c].inputs) touch(s, c);
-      for (const int32_t s : plan_.calls[c].outputs) touch(s, c);
-    }
-    const std::vector<size_t> shared = share(placed, lives);
-    std::vector<graph::Lifetime> wanted;
-    std::vector<size_t> which;
-    for (size_t s = 0; s < lives.size(); ++s) {
-      if (placed[s] || !seen[s] || shared[s] != s) continue;
-      lives[s].bytes = params_[s].bytes;
-      wanted.push_back(lives[s]);
-      which.push_back(s);
-    }
-    const graph::Placement where = graph::place(wanted, alignment_);
-    for (size_t i = 0; i < which.size(); ++i) params_[which[i]].offset = where.offsets[i];
-    for (size_t s = 0; s < shared.size(); ++s) params_[s].offset = params_[shared[s]].offset;
-    arena_bytes_ = where.bytes;
-  }
-
-  // Element-wise outputs that take over the memory of an input that dies with them. Lifetimes are joined.
-  std::vector<size_t> share(const std::vector<bool>& placed,
-                            std::vector<graph::Lifetime>& lives) const {
-    std::vector<size_t> owner(plan_.slots.size());
-    std::iota(owner.begin(), owner.end(), size_t{0});
-    for (size_t c = 0; c < plan_.calls.size(); ++c) {
-      const PlannedCall& call = plan_.calls[c];
-      if (call.in_place < 0) continue;
-      const auto in = static_cast<size_t>(call.inputs[static_cast<size_t>(call.in_place)]);
-      const auto out = static_cast<size_t>(call.outputs[0]);
-      const size_t from = owner[in];
-      // Kernels are compiled to believe that what they write lies apart from all other inputs.
-      const auto reads =
-          std::count(call.inputs.begin(), call.inputs.end(), static_cast<int32_t>(in));
-      if (placed[from] || placed[out] || lives[in].last != static_cast<int32_t>(c) || reads != 1 ||
-          params_[from].bytes != params_[out].bytes)
-        continue;
-      owner[out] = from;
-      lives[from].last = std::max(lives[from].last, lives[out].last);
-    }
-    return owner;
-  }
-
-  const graph::Graph& g_;
-  const LayoutPlan& plan_;
-  std::unordered_map<ValueId, std::pair<Place, int32_t>> callers_;  // memory of the caller
-  std::vector<Param> params_;
-  int64_t alignment_;
-  int64_t arena_bytes_ = 0;
-};
 
 // Constants in the layouts that kernels read them in, each once.
 class Weights {
@@ -140,17 +32,18 @@ class Weights {
   Weights(const graph::Graph& g, artifact::Program& program, PackedWeights* packed)
       : g_(g), program_(program), packed_(packed) {}
 
-  Param add(ValueId v, const Stored& stored) {
+  Param add(ValueId v, const Stored& stored) { return add(g_.value(v).data, stored); }
+
+  Param add(const graph::Data& data, const Stored& stored) {
     const layout::Layout& l = stored.layout;
     const std::string how =
         (stored.transform ? stored.transform->text() : "") + layout::to_string(l);
-    const graph::Data& data = g_.value(v).data;
     const auto key = std::pair(packed_ != nullptr ? packed_->same_as_before(data) : data, how);
     const auto [it, first] = known_.try_emplace(key);
     if (first) {
       it->second.place = Place::kWeights;
       it->second.offset = program_.weights_bytes;
-      const ir::DType given = g_.value(v).dtype;
+      const ir::DType given = data->dtype();
       int64_t n = (stored.transform ? stored.transform->dtype(given) : given).bytes();
       for (const int64_t e : l.storage_shape()) n *= e;
       it->second.bytes = n;
@@ -189,7 +82,9 @@ class Weights {
   PackedWeights* packed_;
 };
 
-void add_tensors(const graph::Graph& g, artifact::Program& program) {
+void add_tensors(const plan::Network& n, artifact::Program& program) {
+  const graph::Graph& g = n.graph;
+  if (!n.segments.empty()) return add_model_tensors(n.segments, program);
   for (const ValueId v : g.inputs) {
     program.inputs.push_back({g.value(v).name, g.value(v).dtype, g.value(v).shape});
   }
@@ -237,17 +132,20 @@ artifact::Program build(const plan::Network& n, const Options& options, PackedWe
   program.name = n.plan.name;
   program.target = options.target;
   program.plan = n.plan;
-  add_tensors(n.graph, program);
+  add_tensors(n, program);
   tell("kernels");
   std::vector<Lowered> kernels = lower_tasks(n, options);
   tell("weights");
-  const Places places(n.graph, n.partition, n.layouts, options.target);
+  const Places places(n, options.target);
   program.arena_bytes = places.arena_bytes();
   Weights weights(n.graph, program, known);
   add_steps(n, kernels, places, weights, program);
+  program.flow = make_flow(n, places, [&](const graph::Data& data) {
+    return weights.add(data, Stored{layout::Layout(data->shape()), nullptr});
+  });
   weights.pack(options.threads);
   for (Lowered& l : kernels) program.kernels.push_back(std::move(l.kernel));
-  check_memory(n.graph, n.partition, n.layouts, program);
+  check_memory(n, program);
   return program;
 }
 

@@ -188,8 +188,9 @@ class Follower {
       : one_(one), many_(many), items_(items), found_(many.values.size()) {}
 
   bool run(const std::vector<bool>& has_items) {
-    if (one_.nodes.size() != many_.nodes.size() || one_.values.size() != many_.values.size() ||
-        one_.inputs != many_.inputs || one_.outputs != many_.outputs) {
+    if (!one_.flow.empty() || !many_.flow.empty() || one_.nodes.size() != many_.nodes.size() ||
+        one_.values.size() != many_.values.size() || one_.inputs != many_.inputs ||
+        one_.outputs != many_.outputs) {
       return false;
     }
     for (size_t i = 0; i < many_.inputs.size(); ++i) {

@@ -77,8 +77,12 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
   TENON_CHECK(all_.variants.size() < all_.variants.capacity());
   std::map<int64_t, int64_t> moved;
   for (const artifact::Weight& w : program.weights) moved[w.offset] = keep_weight(w.data);
-  artifact::Variant v{sizes, shapes_of(program.inputs), shapes_of(program.outputs),
-                      std::move(program.steps), program.arena_bytes};
+  artifact::Variant v{sizes,
+                      shapes_of(program.inputs),
+                      shapes_of(program.outputs),
+                      std::move(program.steps),
+                      program.arena_bytes,
+                      std::move(program.flow)};
   const size_t first = found_.size();
   for (artifact::Kernel& k : program.kernels) {
     Numbered numbered = take_numbers(k.function);
@@ -86,6 +90,11 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
   }
   calls_.resize(found_.size());
   all_.variants.push_back(std::move(v));
+  for (artifact::FlowOp& op : all_.variants.back().flow) {
+    for (artifact::Param* p : {&op.to, &op.from, &op.at}) {
+      if (p->place == Place::kWeights) p->offset = moved.at(p->offset);
+    }
+  }
   for (artifact::Step& s : all_.variants.back().steps) {
     for (artifact::Param& p : s.params) {
       if (p.place == Place::kWeights) p.offset = moved.at(p.offset);
@@ -194,6 +203,7 @@ void Joiner::set_largest() {
     }
   }
   all_.steps = all_.variants.back().steps;
+  all_.flow = all_.variants.back().flow;
 }
 
 artifact::Program Joiner::finish() {

@@ -8,12 +8,14 @@
 #pragma once
 
 #include "artifact/program.h"
-#include "plan/layouts.h"
+#include "plan/network.h"
 
 namespace tenon::compile {
 
 // Throws InternalError that names the step and the value.
 void check_memory(const graph::Graph& g, const graph::Partition& p, const plan::LayoutPlan& plan,
                   const artifact::Program& program);
+// The same, along all ways through branches and loops.
+void check_memory(const plan::Network& n, const artifact::Program& program);
 
 }  // namespace tenon::compile

@@ -59,12 +59,45 @@ ValueId GraphBuilder::empty(ir::DType t, Shape shape) {
   return constant(ir::Array(t, std::move(shape)), "empty");
 }
 
+// The first segment is there before there is a flow.
+void GraphBuilder::begin_segment() {
+  segment_ = segments_++;
+  graph_.flow.push_back({.kind = FlowKind::kRun, .number = segment_});
+}
+
+size_t GraphBuilder::flow(FlowOp op) {
+  if (graph_.flow.empty()) graph_.flow.push_back({.kind = FlowKind::kRun, .number = segment_});
+  if (op.kind == FlowKind::kCount) counted_.insert(op.to);
+  graph_.flow.push_back(op);
+  return graph_.flow.size() - 1;
+}
+
+void GraphBuilder::set_target(size_t op) {
+  graph_.flow[op].target = static_cast<int32_t>(graph_.flow.size());
+}
+
+ValueId GraphBuilder::variable(const std::string& name, ir::DType t, Shape shape) {
+  return graph_.add_value({name, t, std::move(shape), nullptr});
+}
+
+GraphBuilder::Mark GraphBuilder::mark() const {
+  return {graph_.nodes.size(), graph_.values.size(), graph_.flow.size(), segment_, segments_};
+}
+
+void GraphBuilder::back_to(const Mark& m) {
+  graph_.shrink(m.nodes, m.values, m.flow);
+  counted_.erase(counted_.lower_bound(static_cast<ValueId>(m.values)), counted_.end());
+  segment_ = m.segment;
+  segments_ = m.segments;
+}
+
 // Folds at once what is cheap; otherwise the node stays for the passes, which fold by compiled code.
 std::vector<ValueId> GraphBuilder::append_node(const std::string& label, Op op,
                                                const std::vector<ValueId>& inputs) {
   const bool known = std::all_of(inputs.begin(), inputs.end(),
                                  [&](ValueId v) { return graph_.value(v).constant(); });
   Node node{std::move(op), inputs, {}, label, {}};
+  node.segment = segment_;
   if (!node_.empty()) node.nodes.push_back(node_);
   std::vector<ValueId> out;
   if (known) {

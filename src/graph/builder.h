@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -53,6 +54,26 @@ class GraphBuilder {
   ValueId transpose(ValueId x, std::vector<int64_t> perm);
   ValueId empty(ir::DType t, Shape shape);  // a constant without elements
 
+  // Branches and loops. Nodes that are added from now on are of a new segment, which runs here.
+  void begin_segment();
+  // Adds an instruction and says its number; begin_segment() follows where nodes are to run behind it.
+  size_t flow(FlowOp op);
+  // The instruction `op` goes to what is added next.
+  void set_target(size_t op);
+  size_t next_op() const { return graph_.flow.size(); }
+  // How many rows the value has is known when the model runs only.
+  bool is_counted(ValueId v) const { return counted_.contains(v); }
+  // A value that instructions write.
+  ValueId variable(const std::string& name, ir::DType t, Shape shape);
+
+  // What was added since a mark can be taken back.
+  struct Mark {
+    size_t nodes = 0, values = 0, flow = 0;
+    int32_t segment = 0, segments = 0;
+  };
+  Mark mark() const;
+  void back_to(const Mark& m);
+
   const Value& value(ValueId v) const { return graph_.value(v); }
   const Shape& shape(ValueId v) const { return value(v).shape; }
   ir::DType dtype(ValueId v) const { return value(v).dtype; }
@@ -63,7 +84,10 @@ class GraphBuilder {
                                    const std::vector<ValueId>& inputs);
   Graph& graph_;
   std::string node_;
-  double folded_ = 0;  // expressions evaluated so far
+  double folded_ = 0;     // expressions evaluated so far
+  int32_t segment_ = 0;   // of nodes that are added
+  int32_t segments_ = 1;  // begun so far
+  std::set<ValueId> counted_;
 };
 
 // Work, counted in te operations, up to which a builder folds at once by interpreting.

@@ -98,7 +98,11 @@ std::vector<NodeId> needed_in_order(const Graph& g) {
     state[static_cast<size_t>(n)] = 1;
     stack.push_back({n, 0});
   };
-  for (const ValueId out : g.outputs) {
+  std::vector<ValueId> wanted = g.outputs;
+  for (const FlowOp& op : g.flow) {
+    for (const ValueId v : op.reads()) wanted.push_back(v);
+  }
+  for (const ValueId out : wanted) {
     enter(out);
     while (!stack.empty()) {
       Visit& top = stack.back();
@@ -115,9 +119,54 @@ std::vector<NodeId> needed_in_order(const Graph& g) {
   return order;
 }
 
+// Per value: whether an output or a decision of the flow needs it.
+std::vector<bool> needed_values(const Graph& g) {
+  std::vector<bool> needed(g.values.size(), false);
+  std::vector<ValueId> open = g.outputs;
+  std::unordered_map<ValueId, std::vector<ValueId>> sources;  // of what instructions write
+  for (const FlowOp& op : g.flow) {
+    std::vector<ValueId> read = op.reads();
+    if (op.to < 0) open.insert(open.end(), read.begin(), read.end());
+    if (op.to >= 0) sources[op.to].insert(sources[op.to].end(), read.begin(), read.end());
+  }
+  const auto producers = g.producers();
+  while (!open.empty()) {
+    const ValueId v = open.back();
+    open.pop_back();
+    if (needed[static_cast<size_t>(v)]) continue;
+    needed[static_cast<size_t>(v)] = true;
+    const NodeId n = producers[static_cast<size_t>(v)];
+    if (n >= 0) {
+      const std::vector<ValueId>& in = g.nodes[static_cast<size_t>(n)].inputs;
+      open.insert(open.end(), in.begin(), in.end());
+    }
+    const auto written = sources.find(v);
+    if (written == sources.end()) continue;
+    open.insert(open.end(), written->second.begin(), written->second.end());
+  }
+  return needed;
+}
+
+// Drops instructions that write what nobody needs.
+void drop_unneeded(Graph& g) {
+  if (g.flow.empty()) return;
+  const std::vector<bool> needed = needed_values(g);
+  std::vector<bool> gone;
+  for (const FlowOp& op : g.flow) gone.push_back(op.to >= 0 && !needed[static_cast<size_t>(op.to)]);
+  erase_ops(g.flow, gone);
+}
+
 }  // namespace
 
+void Graph::shrink(size_t node_count, size_t value_count, size_t flow_count) {
+  nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(node_count), nodes.end());
+  for (size_t v = value_count; v < values.size(); ++v) names_.erase(values[v].name);
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(value_count), values.end());
+  flow.resize(flow_count);
+}
+
 void Graph::compact() {
+  drop_unneeded(*this);
   const std::vector<NodeId> order = needed_in_order(*this);
   std::vector<ValueId> renumbered(values.size(), -1);
   std::vector<Value> kept;
@@ -137,6 +186,11 @@ void Graph::compact() {
     for (ValueId& v : sorted.back().outputs) keep(v);
   }
   for (ValueId& v : outputs) keep(v);
+  for (FlowOp& op : flow) {
+    for (ValueId* v : {&op.to, &op.from, &op.at}) {
+      if (*v >= 0) keep(*v);
+    }
+  }
   nodes = std::move(sorted);
   values = std::move(kept);
 }
@@ -145,6 +199,9 @@ void Graph::verify() const {
   std::vector<char> known(values.size(), 0);
   for (const ValueId v : inputs) known[static_cast<size_t>(v)] = 1;
   for (size_t v = 0; v < values.size(); ++v) known[v] = known[v] || values[v].constant();
+  for (const FlowOp& op : flow) {
+    if (op.writes() >= 0) known[static_cast<size_t>(op.writes())] = 1;
+  }
   for (const Node& n : nodes) {
     for (const ValueId v : n.inputs) {
       TENON_CHECK(known[static_cast<size_t>(v)])
@@ -183,6 +240,10 @@ std::string to_string(const Graph& g) {
       text += fmt::format("%{} {}: {} = {}({}) <{}>\n", v, g.value(v).name, type(g.value(v)),
                           n.label, fmt::join(in, ", "), fmt::join(n.nodes, ", "));
     }
+  }
+  for (size_t i = 0; i < g.flow.size(); ++i) {
+    text += fmt::format("{} {}\n", i,
+                        to_string(g.flow[i], [](int32_t v) { return fmt::format("%{}", v); }));
   }
   for (size_t i = 0; i < g.outputs.size(); ++i) {
     text += fmt::format("output %{} {}\n", g.outputs[i], g.output_names[i]);

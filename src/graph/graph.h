@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/flow.h"
 #include "ir/interp.h"
 #include "te/dag.h"
 #include "te/ops.h"
@@ -69,6 +70,7 @@ struct Node {
   std::vector<ValueId> inputs, outputs;
   std::string label;  // what it is, in a word: "conv", "relu", "softmax"; names the kernel
   std::vector<std::string> nodes;  // names of the model's nodes that it stands for
+  int32_t segment = 0;  // where the graph has a flow: the part of it that this belongs to
 };
 
 // Nodes stand in an order where each reads only inputs, constants and outputs of earlier nodes. Ids are
@@ -79,6 +81,7 @@ class Graph {
   std::vector<std::string> output_names;  // as the caller knows them, one per output
   std::vector<Node> nodes;
   std::vector<Value> values;
+  Flow flow;  // branches and loops; empty: the nodes in their order
 
   Value& value(ValueId v) { return values[static_cast<size_t>(v)]; }
   const Value& value(ValueId v) const { return values[static_cast<size_t>(v)]; }
@@ -93,8 +96,10 @@ class Graph {
 
   // Per value: whose memory it is, looking through reshapes; itself unless one made it.
   std::vector<ValueId> views() const;
-  // Drops nodes and values that no output needs (graph inputs stay), sorts the nodes, renumbers.
+  // Drops nodes, values and instructions that no output needs (graph inputs stay), sorts the nodes, renumbers.
   void compact();
+  // Takes back what was added behind these counts, and only that.
+  void shrink(size_t node_count, size_t value_count, size_t flow_count);
   // Throws InternalError: order, arity, shapes and types against the definitions.
   void verify() const;
 

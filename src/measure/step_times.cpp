@@ -36,18 +36,21 @@ StepTimes measure_steps(artifact::LoadedSession& session, int64_t runs) {
   }
   Clock::time_point run_begin;
   Clock::time_point step_begin;
+  std::vector<double> taken(steps);  // a loop runs a step several times, a branch perhaps never
   session.session().set_hook([&](int step, bool after) {
     const auto now = Clock::now();
     if (after) {
-      times.seconds[static_cast<size_t>(step)].push_back(between_s(step_begin, now));
+      taken[static_cast<size_t>(step)] += between_s(step_begin, now);
     } else {
       times.starts_s[static_cast<size_t>(step)] = between_s(run_begin, now);
       step_begin = Clock::now();
     }
   });
   for (int64_t i = 0; i < runs; ++i) {
+    std::fill(taken.begin(), taken.end(), 0);
     run_begin = Clock::now();
     session.run();
+    for (size_t s = 0; s < steps; ++s) times.seconds[s].push_back(taken[s]);
   }
   session.session().set_hook({});
   return times;

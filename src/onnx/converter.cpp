@@ -16,10 +16,15 @@ std::vector<ValueId> inputs_of(const graph::Graph& g, ValueId v) {
   std::set<ValueId> seen = {v};
   std::vector<ValueId> open = {v};
   while (!open.empty()) {
-    const graph::NodeId n = producers[static_cast<size_t>(open.back())];
+    const ValueId at = open.back();
+    const graph::NodeId n = producers[static_cast<size_t>(at)];
     open.pop_back();
-    if (n < 0) continue;
-    for (const ValueId in : g.nodes[static_cast<size_t>(n)].inputs) {
+    std::vector<ValueId> sources;
+    if (n >= 0) sources = g.nodes[static_cast<size_t>(n)].inputs;
+    for (const graph::FlowOp& op : g.flow) {
+      if (n < 0 && op.writes() == at && op.from >= 0) sources.push_back(op.from);
+    }
+    for (const ValueId in : sources) {
       if (!g.value(in).constant() && seen.insert(in).second) open.push_back(in);
     }
   }
@@ -59,6 +64,37 @@ std::string bind_of(const graph::Value& v) {
 }
 
 }  // namespace
+
+std::string Convert::bind_hint(ValueId v) const {
+  std::vector<std::string> binds;
+  for (const ValueId in : inputs_of(b_.graph(), v)) binds.push_back(bind_of(b_.graph().value(in)));
+  return binds.empty() ? "" : fmt::format("make its inputs constants: {}", fmt::join(binds, " "));
+}
+
+ValueId Convert::make_sequence(std::vector<Piece> pieces) {
+  const ValueId v = b_.variable("sequence", ir::kBool, {});
+  sequences().add(v, std::move(pieces));
+  return v;
+}
+
+bool Convert::attempt(const std::function<bool()>& fn) {
+  const graph::GraphBuilder::Mark mark = b_.mark();
+  const size_t problems = problem_count();
+  bool done = false;
+  try {
+    done = fn() && problem_count() == problems;
+  } catch (const UserError&) {
+    done = false;
+  } catch (const Blocked&) {
+    done = false;
+  }
+  if (!done) {
+    b_.back_to(mark);
+    sequences().shrink(static_cast<ValueId>(mark.values));
+    keep_problems(problems);
+  }
+  return done;
+}
 
 const ir::Array& Convert::constant(size_t i, std::string_view what) {
   const ValueId v = input(i);

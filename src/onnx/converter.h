@@ -12,6 +12,7 @@
 // is handled or Unsupported.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "onnx/sequences.h"
 #include "support/check.h"
 
 namespace tenon::onnx {
@@ -38,6 +40,9 @@ class Unsupported : public UserError {
   std::string reason_, hint_;
 };
 
+// The outputs of a subgraph depend on a node that is not imported (and that is reported already).
+struct Blocked {};
+
 // One node of the model while it is converted. Attributes of the wrong type are Unsupported.
 class Convert {
  public:
@@ -50,7 +55,13 @@ class Convert {
   virtual size_t num_outputs() const = 0;
   virtual bool has_input(size_t i) const = 0;
   virtual bool has_output(size_t i) const = 0;
-  virtual ValueId input(size_t i) const = 0;  // Unsupported if absent
+  virtual ValueId input(size_t i) const = 0;  // Unsupported if absent, or no tensor
+  // A tensor or a sequence, or one that is known behind a loop only.
+  virtual ValueId any_input(size_t i) const { return input(i); }
+
+  // Sequences that the values of the model are; add() with a value of make_sequence.
+  virtual Sequences& sequences() { return own_sequences_; }
+  ValueId make_sequence(std::vector<Piece> pieces);
 
   virtual bool has(const std::string& attribute) const = 0;
   virtual int64_t int_or(const std::string& attribute, int64_t otherwise) const = 0;
@@ -64,10 +75,17 @@ class Convert {
   virtual std::vector<std::string> strings_or(const std::string& attribute) const = 0;
   virtual std::optional<ir::Array> tensor(const std::string& attribute) const = 0;
 
-  // Runs a graph attribute (If, Loop, Scan) in place: `arguments` for its inputs, its outputs returned.
+  // Writes out a graph attribute (If, Loop, Scan) in place: `arguments` for its inputs, its outputs returned.
   // Names of the outer graph are visible inside.
   virtual std::vector<ValueId> subgraph(const std::string& attribute,
                                         const std::vector<ValueId>& arguments) = 0;
+
+  // Does something that may turn out to be impossible. False: `fn` said so, or a node in it could not be imported; then
+  // nothing of it is left.
+  bool attempt(const std::function<bool()>& fn);
+
+  // The inputs of the model that a value is computed from, as a hint: "make its inputs constants: --bind n=@n.npy".
+  std::string bind_hint(ValueId v) const;
 
   // The value of an input that must be known now: Unsupported with the hint to --bind it otherwise.
   const ir::Array& constant(size_t i, std::string_view what);
@@ -82,9 +100,13 @@ class Convert {
 
  protected:
   explicit Convert(graph::GraphBuilder& b) : b_(b) {}
+  // Problems that nodes of subgraphs had; attempt() takes back those behind the first `count`.
+  virtual size_t problem_count() const { return 0; }
+  virtual void keep_problems(size_t /*count*/) {}
 
  private:
   graph::GraphBuilder& b_;
+  Sequences own_sequences_;
 };
 
 using Converter = std::vector<ValueId> (*)(Convert&);  // one value per output that the op has
@@ -115,10 +137,12 @@ std::span<const Row> rows_linear();     // MatMul, Gemm, Einsum, Det
 std::span<const Row> rows_attention();  // Attention, RotaryEmbedding
 std::span<const Row> rows_reduce();     // Reduce*, Softmax, LogSoftmax, Hardmax
 std::span<const Row> rows_recurrent();  // LSTM, GRU, RNN
-std::span<const Row> rows_control();    // If, Loop, Scan, Identity, Constant, Dropout
-std::span<const Row> rows_loss();       // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
-std::span<const Row> rows_detect();     // NonMaxSuppression, MaxUnpool, and other host-side work
-std::span<const Row> rows_signal();     // DFT, windows, MelWeightMatrix, STFT
-std::span<const Row> rows_text();       // TfIdfVectorizer
+std::span<const Row> rows_control();    // If, Identity, Constant, Dropout
+std::span<const Row> rows_loop();       // Loop, Scan
+std::span<const Row> rows_sequence();  // SequenceConstruct, SplitToSequence, ConcatFromSequence, ..
+std::span<const Row> rows_loss();      // NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+std::span<const Row> rows_detect();    // NonMaxSuppression, MaxUnpool, and other host-side work
+std::span<const Row> rows_signal();    // DFT, windows, MelWeightMatrix, STFT
+std::span<const Row> rows_text();      // TfIdfVectorizer
 
 }  // namespace tenon::onnx

@@ -221,6 +221,10 @@ Report check_file(const std::string& path, const ImportOptions& options) {
   return Source::from_file(path).check(options);
 }
 
+ir::Array read_tensor(const std::string& bytes) {
+  return with_place("tensor", [&] { return *to_data(parse_tensor(bytes), nullptr); });
+}
+
 ir::Array read_tensor_file(const std::string& path) {
   const FileBytes bytes = read_file(path);
   return with_place(path, [&] { return *to_data(parse_tensor(bytes.view()), nullptr); });

@@ -106,8 +106,9 @@ class Source {
   std::shared_ptr<Impl> impl_;
 };
 
-// A TensorProto file (.pb), as test suites hold inputs and outputs.
+// A TensorProto file (.pb), as test suites hold inputs and outputs, and its bytes.
 ir::Array read_tensor_file(const std::string& path);
+ir::Array read_tensor(const std::string& bytes);
 
 // What is supported: (domain, op, since version) of every converter, sorted. docs/ops.md is made of it.
 struct Supported {

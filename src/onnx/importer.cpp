@@ -7,6 +7,7 @@
 
 #include "onnx/limits.h"
 #include "onnx/node.h"
+#include "onnx/ops/turns.h"
 #include "onnx/table.h"
 
 namespace tenon::onnx {
@@ -287,6 +288,11 @@ std::vector<ValueId> Importer::run_subgraph(const proto::GraphProto& g,
     const auto* v = names.find(out.name());
     if (!v) throw Unsupported(fmt::format("nothing computes the output '{}'", out.name()));
     if (!*v) throw Blocked{};
+    if (builder_.is_counted(**v)) {
+      throw Unsupported(fmt::format(
+          "'{}' has as many rows as an inner loop has turns, which is known behind that loop only",
+          out.name()));
+    }
     outputs.push_back(**v);
   }
   return outputs;
@@ -297,10 +303,26 @@ void Importer::read_outputs(const proto::GraphProto& g, const Names& names) {
   for (const auto& out : g.output()) {
     const auto* v = names.find(out.name());
     if (!v) throw UserError(fmt::format("nothing computes the output '{}'", out.name()));
-    if (!*v) continue;  // a problem tells why
-    graph_.outputs.push_back(**v);
-    graph_.output_names.push_back(out.name());
+    if (*v) add_output(out.name(), **v);  // otherwise a problem tells why
   }
+}
+
+// A sequence is an output for each of its tensors: y.0, y.1, ..
+void Importer::add_output(const std::string& name, ValueId v) {
+  const std::vector<Piece>* pieces = sequences_.find(v);
+  if (pieces == nullptr) return graph_.add_output(v, name);
+  int64_t count = 0;
+  for (const Piece& p : *pieces) {
+    const int64_t rows = p.rows == Piece::kOne ? 1 : p.rows;
+    if (rows < 0) {
+      throw UserError(fmt::format("how long the sequence '{}' is depends on data", name));
+    }
+    for (int64_t i = 0; i < rows; ++i) {
+      const ValueId one = p.rows == Piece::kOne ? p.value : element(builder_, p.value, 0, i, rows);
+      graph_.add_output(one, fmt::format("{}.{}", name, count++));
+    }
+  }
+  if (count == 0) throw UserError(fmt::format("the sequence '{}' is empty", name));
 }
 
 }  // namespace tenon::onnx

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/builder.h"
+#include "onnx/converter.h"
 #include "onnx/import.h"
 #include "onnx/order.h"
 #include "onnx/tensor.h"
@@ -37,9 +38,6 @@ struct Place {
   int depth = 0;
 };
 
-// The outputs of a subgraph depend on a node that is not imported (and that is reported already).
-struct Blocked {};
-
 // Ends the import altogether, unlike a UserError, which is the problem of one node.
 struct OverLimit {
   std::string what;
@@ -54,7 +52,9 @@ class Importer {
 
   graph::Graph& graph() { return graph_; }
   graph::GraphBuilder& builder() { return builder_; }
+  Sequences& sequences() { return sequences_; }
   const std::vector<Problem>& problems() const { return problems_; }
+  void keep_problems(size_t count) { problems_.resize(count); }
 
   std::vector<ValueId> run_subgraph(const proto::GraphProto& g,
                                     const std::vector<ValueId>& arguments, const Names& outer,
@@ -79,9 +79,11 @@ class Importer {
   void read_functions();
   void read_initializers(const proto::GraphProto& g, Names& names);
   void read_inputs(const proto::GraphProto& g, Names& names);
+  void read_sequence_input(const proto::ValueInfoProto& info, Names& names);
   void read_input(const proto::ValueInfoProto& info, std::map<std::string, int64_t>& dims,
                   const std::string& hint, Names& names);
   void read_outputs(const proto::GraphProto& g, const Names& names);
+  void add_output(const std::string& name, ValueId v);
   void read_types(const proto::GraphProto& g);
 
   void convert_all(const Nodes& nodes, Names& names, const Place& place);
@@ -108,6 +110,7 @@ class Importer {
   TensorCache& initializers_;
   TensorCache tensors_;
   std::vector<Problem> problems_;
+  Sequences sequences_;
   int64_t conversions_ = 0, made_constants_ = 0;
 };
 

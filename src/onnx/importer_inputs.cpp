@@ -82,6 +82,22 @@ void require_known(const Map& given, const std::set<std::string>& known, std::st
   }
 }
 
+bool is_sequence_of_tensors(const proto::ValueInfoProto& info) {
+  return info.type().has_sequence_type() &&
+         info.type().sequence_type().elem_type().has_tensor_type();
+}
+
+// Those of x.0, x.1, .. whose shapes are given.
+std::vector<std::string> tensors_of_sequence(const std::string& name,
+                                             const std::map<std::string, Shape>& shapes) {
+  std::vector<std::string> list;
+  for (;;) {
+    const std::string next = fmt::format("{}.{}", name, list.size());
+    if (!shapes.count(next)) return list;
+    list.push_back(next);
+  }
+}
+
 }  // namespace
 
 StatedInput stated_input(const std::string& name, const proto::TypeProto::Tensor& type) {
@@ -94,11 +110,35 @@ StatedInput stated_input(const std::string& name, const proto::TypeProto::Tensor
   return s;
 }
 
+// A sequence is an input for each of its tensors, x.0, x.1, ..; an empty one is given as the shape [0].
+void Importer::read_sequence_input(const proto::ValueInfoProto& info, Names& names) {
+  const std::string& name = info.name();
+  const ir::DType element =
+      numeric_type(info.type().sequence_type().elem_type().tensor_type().elem_type());
+  const std::vector<std::string> tensors = tensors_of_sequence(name, options_.shapes);
+  const auto whole = options_.shapes.find(name);
+  const bool is_empty = whole != options_.shapes.end() && whole->second == Shape{0};
+  if (tensors.empty() && !is_empty) {
+    throw Unsupported(
+        "is a sequence: how many tensors it has, and their sizes, must be known when compiling",
+        fmt::format("say it for each: --shape {0}.0:3x4 --shape {0}.1:3x4", name));
+  }
+  const ValueId handle = builder_.variable(name, ir::kBool, {});
+  std::vector<Piece> pieces;
+  for (const std::string& one : tensors) {
+    check_shape(options_.shapes.at(one));
+    pieces.push_back({builder_.input(one, element, options_.shapes.at(one)), Piece::kOne});
+  }
+  sequences_.add(handle, std::move(pieces));
+  names.here.insert_or_assign(name, handle);
+}
+
 void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, const std::string& hint,
                           Names& names) {
   const std::string& name = info.name();
+  if (is_sequence_of_tensors(info)) return read_sequence_input(info, names);
   if (!info.type().has_tensor_type()) {
-    throw Unsupported("sequences, maps, optional and sparse values are not supported as inputs");
+    throw Unsupported("maps, optional and sparse values are not supported as inputs");
   }
   const TensorType& type = info.type().tensor_type();
   const ir::DType element = numeric_type(type.elem_type());
@@ -131,6 +171,11 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
     if (in.name().empty() || !inputs.insert(in.name()).second) {
       throw UserError(fmt::format("two inputs are called '{}'", in.name()));
     }
+    if (is_sequence_of_tensors(in)) {
+      for (const std::string& one : tensors_of_sequence(in.name(), options_.shapes)) {
+        inputs.insert(one);
+      }
+    }
     open.push_back(&in);
   }
   require_known(options_.dims, named, "dimension");
@@ -141,7 +186,7 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
   }
   for (const auto* in : open) {
     const auto given = options_.shapes.find(in->name());
-    if (given == options_.shapes.end()) continue;
+    if (given == options_.shapes.end() || is_sequence_of_tensors(*in)) continue;
     try {
       match(in->type().tensor_type(), given->second, dims);
     } catch (const UserError& e) {

@@ -27,10 +27,30 @@ bool NodeConvert::has_output(size_t i) const {
 }
 
 ValueId NodeConvert::input(size_t i) const {
+  const ValueId v = any_input(i);
+  if (importer_.sequences().find(v) != nullptr) {
+    throw Unsupported(fmt::format("input {} is a sequence, where a tensor is wanted", i));
+  }
+  require_whole(v);
+  return v;
+}
+
+ValueId NodeConvert::any_input(size_t i) const {
   if (!has_input(i)) throw Unsupported(fmt::format("input {} is missing", i));
   const auto* known = names_.find(node_.input(static_cast<int>(i)));
   TENON_CHECK(known && *known) << "inputs are looked up before a node is converted";
   return **known;
+}
+
+void NodeConvert::require_whole(ValueId v) const {
+  if (!importer_.builder().is_counted(v)) return;
+  throw Unsupported(
+      fmt::format(
+          "'{}' has a row for each turn of a loop that ends when its data says so: how many "
+          "there are is known behind the loop only, so it can be an output of the model but "
+          "not be computed with",
+          importer_.builder().value(v).name),
+      "give the loop a number of turns, and a condition, that are known when compiling");
 }
 
 const AttributeProto* NodeConvert::find(const std::string& attribute,

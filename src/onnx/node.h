@@ -22,6 +22,8 @@ class NodeConvert final : public Convert {
   bool has_input(size_t i) const override;
   bool has_output(size_t i) const override;
   ValueId input(size_t i) const override;
+  ValueId any_input(size_t i) const override;
+  Sequences& sequences() override { return importer_.sequences(); }
 
   bool has(const std::string& attribute) const override;
   int64_t int_or(const std::string& attribute, int64_t otherwise) const override;
@@ -36,7 +38,13 @@ class NodeConvert final : public Convert {
   std::vector<ValueId> subgraph(const std::string& attribute,
                                 const std::vector<ValueId>& arguments) override;
 
+ protected:
+  size_t problem_count() const override { return importer_.problems().size(); }
+  void keep_problems(size_t count) override { importer_.keep_problems(count); }
+
  private:
+  // Unsupported if it is known only when the model runs how many rows the value has.
+  void require_whole(ValueId v) const;
   // Null if absent; Unsupported if it is not of this type.
   const proto::AttributeProto* find(const std::string& attribute,
                                     proto::AttributeProto::AttributeType type) const;

@@ -14,10 +14,10 @@ namespace {
 using Family = std::span<const Row> (*)();
 
 constexpr Family kFamilies[] = {
-    rows_math,   rows_activation, rows_quantized, rows_quantized_ms, rows_shape,   rows_select,
-    rows_pad,    rows_index,      rows_scatter,   rows_counted,      rows_nn,      rows_norm,
-    rows_linear, rows_attention,  rows_reduce,    rows_recurrent,    rows_control, rows_loss,
-    rows_detect, rows_signal,     rows_text,
+    rows_math,     rows_activation, rows_quantized, rows_quantized_ms, rows_shape,   rows_select,
+    rows_pad,      rows_index,      rows_scatter,   rows_counted,      rows_nn,      rows_norm,
+    rows_linear,   rows_attention,  rows_reduce,    rows_recurrent,    rows_control, rows_loop,
+    rows_sequence, rows_loss,       rows_detect,    rows_signal,       rows_text,
 };
 
 struct Refusal {
@@ -26,13 +26,11 @@ struct Refusal {
 };
 
 constexpr std::string_view kRandom = "random generators are out of scope";
-constexpr std::string_view kSequence = "sequences are out of scope";
 constexpr std::string_view kOptional = "optional values are out of scope";
 constexpr std::string_view kString = "strings are out of scope";
 
 constexpr Refusal kRefusals[] = {
     {"Bernoulli", kRandom},
-    {"ConcatFromSequence", kSequence},
     {"Multinomial", kRandom},
     {"Optional", kOptional},
     {"OptionalGetElement", kOptional},
@@ -42,14 +40,6 @@ constexpr Refusal kRefusals[] = {
     {"RandomUniform", kRandom},
     {"RandomUniformLike", kRandom},
     {"RegexFullMatch", kString},
-    {"SequenceAt", kSequence},
-    {"SequenceConstruct", kSequence},
-    {"SequenceEmpty", kSequence},
-    {"SequenceErase", kSequence},
-    {"SequenceInsert", kSequence},
-    {"SequenceLength", kSequence},
-    {"SequenceMap", kSequence},
-    {"SplitToSequence", kSequence},
     {"StringConcat", kString},
     {"StringNormalizer", kString},
     {"StringSplit", kString},

@@ -16,12 +16,13 @@ graph::OptimizeOptions passes_for(const Options& options) {
   return out;
 }
 
-void optimize(graph::Graph& g, const Options& options) {
+void optimize(graph::Graph& g, const graph::Segments& segments, const Options& options) {
   graph::PassContext context;
   if (options.evaluate) context.evaluate = options.evaluate;
   if (options.optimize) graph::optimize(g, context, passes_for(options));
   graph::own_outputs(g);
   g.compact();
+  graph::separate(g, segments);
 }
 
 graph::Partition cut(const graph::Graph& g, const Options& options) {
@@ -74,7 +75,12 @@ Network decide(graph::Graph g, const std::string& name, const Options& options) 
   n.plan.target = target_name(options.target);
   n.plan.accuracy = to_string(options.accuracy);
   tell("optimize");
-  optimize(g, options);
+  if (!g.flow.empty() && !options.target.is_cpu()) {
+    throw UserError("branches and loops at run time are compiled for CPUs only",
+                    "make the inputs that decide about them constants with --bind");
+  }
+  n.segments = graph::cut(g);
+  optimize(g, n.segments, options);
   n.graph = std::move(g);
   tell("partition");
   n.partition = cut(n.graph, options);

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/cut.h"
 #include "graph/define.h"
 #include "plan/layout_choice.h"
 #include "plan/plan.h"
@@ -59,7 +60,8 @@ struct NetworkTask {
 };
 
 struct Network {
-  graph::Graph graph;  // as optimised
+  graph::Graph graph;        // as optimised; in pieces, if the model has branches or loops
+  graph::Segments segments;  // what runs of these pieces; empty: the graph is the model
   graph::Partition partition;
   LayoutPlan layouts;              // its calls are the steps of the network
   std::vector<NetworkTask> tasks;  // each once, in the order of their first steps

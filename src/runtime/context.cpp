@@ -58,10 +58,7 @@ size_t param_count() {
   for (int64_t v = 0; v < variant_count(); ++v) {
     const tenon_model_variant variant =
         tenon_model.variants != nullptr ? tenon_model.variants[v] : sole_variant();
-    size_t count = 0;
-    for (int64_t i = 0; i < variant.step_count; ++i) {
-      count += static_cast<size_t>(variant.steps[i].count);
-    }
+    const auto count = static_cast<size_t>(step_params(variant) + kFlowParams * variant.flow_count);
     most = count > most ? count : most;
   }
   return most;
@@ -103,6 +100,8 @@ size_t lay_out(tenon_model_ctx& ctx, Parts parts) {
   ctx.sizes = parts.take<int64_t>(static_cast<size_t>(tenon_model.dim_count));
   ctx.now = parts.take<tenon_model_tensor>(tensors);
   ctx.extents = parts.take<int64_t>(extent_count());
+  ctx.given = parts.take<tenon_model_tensor>(static_cast<size_t>(tenon_model.output_count));
+  ctx.given_rows = parts.take<int64_t>(extent_count());
   return parts.bytes;
 }
 
@@ -228,6 +227,26 @@ bool set_up(tenon_model_ctx& ctx, const tenon_model_options& options, char* sent
 
 }  // namespace
 
+int64_t step_params(const tenon_model_variant& variant) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < variant.step_count; ++i) {
+    count += variant.steps[i].count;
+  }
+  return count;
+}
+
+namespace {
+
+void place_param(tenon_model_ctx& ctx, void** param, const tenon_model_param& p) {
+  *param = fixed_param(ctx, p);
+  if (p.place == kTenonInput || p.place == kTenonOutput) {
+    const int32_t first = p.place == kTenonInput ? 0 : tenon_model.input_count;
+    ctx.slots[ctx.slot_count++] = {param, first + p.index};
+  }
+}
+
+}  // namespace
+
 // Pointers to weights and arena are the same in every run; the others are remembered as slots.
 void place_params(tenon_model_ctx& ctx, const tenon_model_variant& variant) {
   if (ctx.placed == &variant) {
@@ -238,14 +257,15 @@ void place_params(tenon_model_ctx& ctx, const tenon_model_variant& variant) {
   void** param = ctx.params;
   for (int64_t s = 0; s < variant.step_count; ++s) {
     const tenon_model_step& step = variant.steps[s];
-    for (int64_t i = 0; i < step.count; ++i, ++param) {
-      const tenon_model_param& p = step.params[i];
-      *param = fixed_param(ctx, p);
-      if (p.place == kTenonInput || p.place == kTenonOutput) {
-        const int32_t first = p.place == kTenonInput ? 0 : tenon_model.input_count;
-        ctx.slots[ctx.slot_count++] = {param, first + p.index};
-      }
+    for (int64_t i = 0; i < step.count; ++i) {
+      place_param(ctx, param++, step.params[i]);
     }
+  }
+  for (int64_t f = 0; f < variant.flow_count; ++f) {
+    const tenon_model_flow& op = variant.flow[f];
+    place_param(ctx, param++, op.to);
+    place_param(ctx, param++, op.from);
+    place_param(ctx, param++, op.at);
   }
 }
 

@@ -57,6 +57,16 @@ bool is_padded(const tenon_model_ctx& ctx, const tenon_model_tensor& t);
 // Fills in the tensors of the next run from the sizes.
 void set_tensors(tenon_model_ctx& ctx);
 
+// Runs steps of the placed variant; `params` are those of the first.
+void run_steps(const tenon_model_ctx& ctx, int64_t first, int64_t count, void** params);
+
+// Follows the branches and loops of the placed variant, which has some.
+void run_flow(tenon_model_ctx& ctx);
+
+// Parameters of steps and of instructions, of which each has kFlowParams.
+inline constexpr int64_t kFlowParams = 3;
+int64_t step_params(const tenon_model_variant& variant);
+
 }  // namespace tenon::runtime
 
 struct tenon_model_ctx {
@@ -72,7 +82,7 @@ struct tenon_model_ctx {
   void* hook_user = nullptr;
   size_t slot_count = 0;
   tenon::runtime::Slot* slots = nullptr;  // in the order of steps
-  void** params = nullptr;                // of all steps, one after the other
+  void** params = nullptr;                // of all steps, one after the other, then of the flow
   char** staging = nullptr;               // per input, then per output
   void** used = nullptr;                  // the same: what kernels get in this run
   const void** part = nullptr;  // the same: the caller's memory, where the current part begins
@@ -83,4 +93,6 @@ struct tenon_model_ctx {
   int64_t* sizes = nullptr;                     // by open dimension
   tenon_model_tensor* now = nullptr;            // per input, then per output, of the next run
   int64_t* extents = nullptr;                   // of `now`, one after the other
+  tenon_model_tensor* given = nullptr;          // per output, of the last run
+  int64_t* given_rows = nullptr;  // the same: shapes, where the run decided about them
 };

@@ -4,6 +4,7 @@
 #include "runtime/context.cpp"
 #include "runtime/cpu_check.cpp"
 #include "runtime/cpus.cpp"
+#include "runtime/flow.cpp"
 #include "runtime/interface.cpp"
 #include "runtime/levels.cpp"
 #include "runtime/model.cpp"

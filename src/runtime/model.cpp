@@ -117,19 +117,11 @@ void give_outputs(const tenon_model_ctx& ctx, void* const* outputs) {
   }
 }
 
-void run_steps(const tenon_model_ctx& ctx) {
-  void** params = ctx.params;
-  void* scratch = ctx.workspace + tenon_model.arena_bytes;
-  for (int64_t s = 0; s < ctx.placed->step_count; ++s) {
-    const tenon_model_step& step = ctx.placed->steps[s];
-    if (ctx.hook != nullptr) {
-      ctx.hook(ctx.hook_user, static_cast<int32_t>(s), 0);
-    }
-    step.kernel(params, scratch, ctx.runtime);
-    if (ctx.hook != nullptr) {
-      ctx.hook(ctx.hook_user, static_cast<int32_t>(s), 1);
-    }
-    params += step.count;
+void run_placed(tenon_model_ctx& ctx) {
+  if (ctx.placed->flow != nullptr) {
+    run_flow(ctx);
+  } else {
+    run_steps(ctx, 0, ctx.placed->step_count, ctx.params);
   }
 }
 
@@ -147,7 +139,7 @@ void run_all(tenon_model_ctx& ctx, const void* const* inputs, void* const* outpu
   for (size_t i = 0; i < ctx.slot_count; ++i) {
     *ctx.slots[i].param = ctx.used[ctx.slots[i].tensor];
   }
-  run_steps(ctx);
+  run_placed(ctx);
   give_outputs(ctx, outputs);
 }
 

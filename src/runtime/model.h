@@ -34,12 +34,38 @@ struct tenon_model_step {
   int64_t count;
 };
 
+enum : int32_t {  // of artifact::FlowKind, which says what each does
+  kTenonRun = 0,
+  kTenonCopy = 1,
+  kTenonSet = 2,
+  kTenonAdd = 3,
+  kTenonClear = 4,
+  kTenonTake = 5,
+  kTenonPut = 6,
+  kTenonUnless = 7,
+  kTenonReached = 8,
+  kTenonJump = 9,
+  kTenonCount = 10,
+};
+
+// An instruction of a model with branches and loops.
+struct tenon_model_flow {
+  int32_t kind;
+  int32_t target;
+  tenon_model_param to, from, at;
+  int64_t number;
+  int64_t count;
+  int64_t first_param;  // kTenonRun: how many parameters the steps before its first one have
+};
+
 // The model at one size of each open dimension.
 struct tenon_model_variant {
   const tenon_model_tensor* inputs;
   const tenon_model_tensor* outputs;
   const tenon_model_step* steps;
   int64_t step_count;
+  const tenon_model_flow* flow = nullptr;  // null: every step once
+  int64_t flow_count = 0;
 };
 
 // The sizes of an open dimension that there are variants of. All that are allowed, unless larger ones are put together or
@@ -76,6 +102,8 @@ struct tenon_model_table {
   // The dimension whose sizes are put together: items lie one behind the other in tensors that have it first, and in all
   // outputs. -1: none.
   int32_t batch = -1;
+  const tenon_model_flow* flow = nullptr;
+  int64_t flow_count = 0;
   const char* weights =
       nullptr;              // inside the library, with their trailer; null: they are in a file
   const char* target = "";  // its name

@@ -106,6 +106,9 @@ int tenon_model_set_shape(tenon_model_ctx* ctx, int32_t input, const int64_t* sh
 /* Tensors as the next run takes and gives them, until sizes are set again. NULL: there is no such one. */
 const tenon_model_tensor* tenon_model_input_now(const tenon_model_ctx* ctx, int32_t i);
 const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int32_t i);
+/* An output as the last run gave it: where a loop decides while it runs how many rows there are, these, and
+ * output_now says how many there may be. Before the first run, and of all others, the same as output_now. */
+const tenon_model_tensor* tenon_model_output_given(const tenon_model_ctx* ctx, int32_t i);
 int32_t tenon_model_dim_count(void); /* 0: every size is fixed */
 const tenon_model_dim* tenon_model_dimension(int32_t i);
 

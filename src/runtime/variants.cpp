@@ -41,7 +41,8 @@ void set_tensor(const tenon_model_ctx& ctx, tenon_model_tensor& now,
 }  // namespace
 
 tenon_model_variant sole_variant() {
-  return {tenon_model.inputs, tenon_model.outputs, tenon_model.steps, tenon_model.step_count};
+  return {tenon_model.inputs,     tenon_model.outputs, tenon_model.steps,
+          tenon_model.step_count, tenon_model.flow,    tenon_model.flow_count};
 }
 
 int64_t batch_of(const tenon_model_ctx& ctx) {
@@ -87,6 +88,11 @@ void set_tensors(tenon_model_ctx& ctx) {
   for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
     memcpy(ctx.size_places + static_cast<size_t>(d) * kAlignment, &ctx.sizes[d],
            sizeof ctx.sizes[d]);
+  }
+  int64_t* rows = ctx.given_rows;
+  for (int32_t i = 0; i < tenon_model.output_count; ++i) {
+    const tenon_model_tensor& now = ctx.now[tenon_model.input_count + i];
+    set_tensor(ctx, ctx.given[i], now, rows, false, 1, 1);
   }
 }
 
@@ -143,6 +149,10 @@ const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int
   return ctx != nullptr && i >= 0 && i < tenon_model.output_count
              ? &ctx->now[tenon_model.input_count + i]
              : nullptr;
+}
+
+const tenon_model_tensor* tenon_model_output_given(const tenon_model_ctx* ctx, int32_t i) {
+  return ctx != nullptr && i >= 0 && i < tenon_model.output_count ? &ctx->given[i] : nullptr;
 }
 
 }  // extern "C"

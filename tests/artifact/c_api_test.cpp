@@ -172,13 +172,13 @@ TEST_F(CApi, DependsOnLibcAndLibmAndShowsItsInterfaceOnly) {
   }
   EXPECT_EQ(shown,
             (std::set<std::string>{
-                "net_create",        "net_create_with",    "net_destroy",      "net_dim_count",
-                "net_dimension",     "net_error",          "net_input",        "net_input_count",
-                "net_input_now",     "net_output_now",     "net_set_shape",    "net_interface",
-                "net_manifest",      "net_output",         "net_output_count", "net_refused",
-                "net_run",           "net_set_hook",       "net_step_count",   "net_step_name",
-                "net_target",        "net_threads",        "net_use_target",   "net_version",
-                "net_weights_bytes", "net_workspace_bytes"}));
+                "net_create",    "net_create_with",   "net_destroy",        "net_dim_count",
+                "net_dimension", "net_error",         "net_input",          "net_input_count",
+                "net_input_now", "net_output_now",    "net_output_given",   "net_set_shape",
+                "net_interface", "net_manifest",      "net_output",         "net_output_count",
+                "net_refused",   "net_run",           "net_set_hook",       "net_step_count",
+                "net_step_name", "net_target",        "net_threads",        "net_use_target",
+                "net_version",   "net_weights_bytes", "net_workspace_bytes"}));
   // Nor do the objects show more to a program they are linked into.
   std::istringstream inside(output_of({"nm", "-g", "--defined-only", out_ + "/net.o"}));
   for (std::string address, kind, name; inside >> address >> kind >> name;) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compile/run.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 
 #include "backend/backend.h"
@@ -26,6 +29,45 @@ Memory poisoned(int64_t bytes) {
 // Tensors without elements have no memory to copy from.
 void copy_bytes(std::byte* to, const std::byte* from, int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+int64_t number_at(const void* p) {
+  int64_t n = 0;
+  std::memcpy(&n, p, sizeof n);
+  return n;
+}
+
+// Follows the instructions of a program, written down once more, apart from the runtime. Tells how many rows outputs got.
+std::map<int32_t, int64_t> follow(const artifact::Program& p,
+                                  const std::function<void*(const artifact::Param&)>& place,
+                                  const std::function<void(int64_t, int64_t)>& run_steps) {
+  using artifact::FlowKind;
+  std::map<int32_t, int64_t> rows;
+  for (size_t i = 0; i < p.flow.size();) {
+    const artifact::FlowOp& op = p.flow[i];
+    auto* to = static_cast<std::byte*>(place(op.to));
+    auto* from = static_cast<std::byte*>(place(op.from));
+    bool goes = op.kind == FlowKind::kJump;
+    const auto element = [&](std::byte* begin) {
+      const int64_t n = number_at(place(op.at));
+      return begin + op.count * (op.number > 0 ? op.number - 1 - n : n);
+    };
+    if (op.kind == FlowKind::kRun) run_steps(op.number, op.count);
+    if (op.kind == FlowKind::kCopy) copy_bytes(to, from, op.count);
+    if (op.kind == FlowKind::kClear) std::memset(to, 0, static_cast<size_t>(op.count));
+    if (op.kind == FlowKind::kTake) copy_bytes(to, element(from), op.count);
+    if (op.kind == FlowKind::kPut) copy_bytes(element(to), from, op.count);
+    if (op.kind == FlowKind::kSet) std::memcpy(to, &op.number, sizeof op.number);
+    if (op.kind == FlowKind::kAdd) {
+      const int64_t next = number_at(to) + op.number;
+      std::memcpy(to, &next, sizeof next);
+    }
+    if (op.kind == FlowKind::kUnless) goes = *from == std::byte{0};
+    if (op.kind == FlowKind::kReached) goes = number_at(place(op.at)) >= number_at(from);
+    if (op.kind == FlowKind::kCount) rows[op.to.index] = number_at(place(op.at));
+    i = goes ? static_cast<size_t>(op.target) : i + 1;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -72,15 +114,30 @@ std::vector<ir::Array> run(const artifact::Program& p, const std::vector<ir::Arr
   const auto compiler = backend::make_compiler(p.target);
   for (const artifact::Kernel& k : p.kernels) kernels.push_back(compiler->jit(k.function));
   const tenon_runtime* rt = tenon_runtime_create(threads);
-  for (const artifact::Step& s : p.steps) {
-    std::vector<void*> params;
-    for (const artifact::Param& param : s.params) params.push_back(at(param));
-    const backend::Kernel& k = *kernels[static_cast<size_t>(s.kernel)];
-    const Memory workspace = poisoned(k.workspace_bytes());
-    k.entry()(params.data(), workspace.get(), rt);
+  const auto run_steps = [&](int64_t first, int64_t count) {
+    for (int64_t i = first; i < first + count; ++i) {
+      const artifact::Step& s = p.steps[static_cast<size_t>(i)];
+      std::vector<void*> params;
+      for (const artifact::Param& param : s.params) params.push_back(at(param));
+      const backend::Kernel& k = *kernels[static_cast<size_t>(s.kernel)];
+      const Memory workspace = poisoned(k.workspace_bytes());
+      k.entry()(params.data(), workspace.get(), rt);
+    }
+  };
+  std::map<int32_t, int64_t> rows;
+  if (p.flow.empty()) {
+    run_steps(0, static_cast<int64_t>(p.steps.size()));
+  } else {
+    rows = follow(p, at, run_steps);
   }
   tenon_runtime_destroy(rt);
   for (size_t i = 0; i < results.size(); ++i) {
+    const auto counted = rows.find(static_cast<int32_t>(i));
+    if (counted != rows.end()) {
+      std::vector<int64_t> shape = results[i].shape();
+      shape[0] = std::min(shape[0], counted->second);
+      results[i] = ir::Array(results[i].dtype(), shape);
+    }
     copy_bytes(results[i].data(), out[i].get(), results[i].bytes());
   }
   return results;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// If with a known condition, Loop with a known number of trips, Scan.
+// If with a condition that is known or not, Loop with a number of trips that is known or not, Scan.
 #include "graph_fuzz/rows.h"
 
 namespace tenon::graph_fuzz {
@@ -38,7 +38,9 @@ bool choice(Draft& d, const Row& row) {
   const Drawn x = d.pick(row.types), y = d.leaf(x.type(), x.shape());
   ir::Array known(ir::kBool, {});
   known.set(0, {d.rng().between(0, 1), 0});
-  return d.node(row.name(), {d.constant(known).name},
+  const Drawn condition =
+      d.rng().chance(0.5) ? d.constant(known) : d.input(ir::kBool, {}, {0, 1, true, true});
+  return d.node(row.name(), {condition.name},
                 {{"then_branch", branch(d, x, y)}, {"else_branch", branch(d, y, x)}});
 }
 
@@ -64,7 +66,10 @@ bool loop(Draft& d, const Row& row) {
   *g.add_output() = make_info(stem + "_on", yes);
   *g.add_output() = make_info(stem + "_out", x.data);
   if (collects) *g.add_output() = make_info(stem + "_kept", x.data);
-  return d.node(row.name(), {d.constant(trips).name, d.constant(yes).name, x.name}, {{"body", g}},
+  // Rows of a number of trips that is not known have no known size.
+  const Drawn count = collects || d.rng().chance(0.5) ? d.constant(trips)
+                                                      : d.input(ir::kI64, {}, {0, 4, true, true});
+  return d.node(row.name(), {count.name, d.constant(yes).name, x.name}, {{"body", g}},
                 collects ? 2 : 1);
 }
 

@@ -70,25 +70,134 @@ TEST(Control, LoopWithoutATripKeepsItsState) {
           .outputs(outputs);
     };
     EXPECT_EQ(difference(loop(1).run()[0], floats({1, 2})), "");
-    EXPECT_THROW(loop(2).graph(), Unsupported);  // the shape of what is scanned is not known
+    EXPECT_EQ(loop(2).run()[1].shape(), (Shape{0, 2}));
   }
 }
 
-TEST(Control, LoopRefusesConditionsOfData) {
-  const Subgraph body = [](GraphBuilder& b, const Values& in) -> Values {
-    const ValueId positive = b.elementwise("positive", {in[2]}, [](std::span<const ir::Expr> v) {
-      return ir::lt(ir::zero_of(v[0].dtype()), v[0]);
+// (trip, condition, x) -> (x + 1 < stop, x + 1, x)
+Subgraph up_to(double stop) {
+  return [stop](GraphBuilder& b, const Values& in) -> Values {
+    const ValueId next = b.elementwise("next", {in[2]}, [](std::span<const ir::Expr> v) {
+      return v[0] + ir::make_const(v[0].dtype(), 1);
     });
-    return {positive, in[2]};
+    const ValueId more = b.elementwise("more", {next}, [&](std::span<const ir::Expr> v) {
+      return ir::lt(v[0], ir::make_const(v[0].dtype(), stop));
+    });
+    return {more, next, in[2]};
   };
-  EXPECT_THROW(OpRun("Loop", 13)
-                   .known(number(4))
+}
+
+TEST(Control, LoopsEndWhenTheirDataSaysSo) {
+  struct Case {
+    int64_t count;
+    bool first;
+    double from, stop;
+    int64_t trips;
+  };
+  for (const Case& c : {Case{100, true, 0, 5, 5}, Case{3, true, 0, 5, 3}, Case{0, true, 0, 5, 0},
+                        Case{9, false, 0, 5, 0}, Case{9, true, 7, 5, 1}}) {
+    for (const bool known : {true, false}) {
+      SCOPED_TRACE(c.trips);
+      OpRun loop("Loop", 13);
+      known ? loop.known(number(c.count)) : loop.in(number(c.count));
+      loop.in(truth(c.first)).in(scalar(ir::kF32, c.from)).with("body", up_to(c.stop));
+      const auto out = loop.outputs(known ? 2 : 1).run();
+      EXPECT_EQ(out[0].get_double(0), c.from + static_cast<double>(c.trips));
+      if (!known) continue;
+      ASSERT_EQ(out[1].shape(), (Shape{c.trips}));  // a row for each turn that there was
+      for (int64_t i = 0; i < c.trips; ++i)
+        EXPECT_EQ(at(out[1], {i}), c.from + static_cast<double>(i));
+    }
+  }
+}
+
+TEST(Control, LoopWithoutACountEndsByItsCondition) {
+  const auto out = OpRun("Loop", 13)
+                       .absent()
+                       .in(truth(true))
+                       .in(scalar(ir::kF32, 0))
+                       .with("body", up_to(5000))
+                       .run();
+  EXPECT_EQ(out[0].get_double(0), 5000);
+}
+
+TEST(Control, LoopRefusesWhatItsRowsWouldNeed) {
+  EXPECT_THROW(OpRun("Loop", 13)  // rows of a number of turns that is not known
+                   .in(number(4))
                    .known(truth(true))
                    .in(scalar(ir::kF32, 1))
-                   .with("body", body)
+                   .with("body", up_to(5))
+                   .outputs(2)
                    .graph(),
                Unsupported);
-  EXPECT_THROW(OpRun("Loop", 13).in(number(4)).absent().with("body", body).graph(), Unsupported);
+  const Subgraph grows = [](GraphBuilder& b, const Values& in) -> Values {
+    const ValueId twice = b.compute("twice", {in[2]}, [](te::Builder& t, auto x) {
+      return te::concat(t, "twice", {x[0], x[0]}, 0);
+    });
+    return {in[1], twice};
+  };
+  const auto growing = [&](bool known) {
+    OpRun loop("Loop", 13);
+    known ? loop.known(number(3)) : loop.in(number(3));
+    return loop.known(truth(true)).in(floats({1, 2})).with("body", grows);
+  };
+  EXPECT_EQ(growing(true).run()[0].shape(), (Shape{16}));
+  EXPECT_THROW(growing(false).graph(), Unsupported);
+}
+
+// Turns leave each other's states: a, b = b, a.
+TEST(Control, LoopsSwapStates) {
+  const Subgraph swap = [](GraphBuilder&, const Values& in) -> Values {
+    return {in[1], in[3], in[2], in[0]};
+  };
+  for (const int64_t turns : {0, 1, 4, 7}) {
+    const auto out = OpRun("Loop", 13)
+                         .in(number(turns))
+                         .absent()
+                         .in(floats({1, 2}))
+                         .in(floats({3, 4}))
+                         .with("body", swap)
+                         .outputs(2)
+                         .run();
+    EXPECT_EQ(difference(out[0], turns % 2 == 0 ? floats({1, 2}) : floats({3, 4})), "");
+    EXPECT_EQ(difference(out[1], turns % 2 == 0 ? floats({3, 4}) : floats({1, 2})), "");
+  }
+}
+
+// Many turns are a loop: the graph has the body once.
+TEST(Control, ManyTurnsAreALoop) {
+  const auto loop = [](int64_t turns) {
+    return OpRun("Loop", 13)
+        .known(number(turns))
+        .absent()
+        .in(floats({10, 20}))
+        .with("body", counting(1 << 20))
+        .outputs(2);
+  };
+  EXPECT_TRUE(loop(32).graph().flow.empty());
+  const graph::Graph g = loop(20'000).graph();
+  EXPECT_FALSE(g.flow.empty());
+  EXPECT_LT(g.nodes.size(), 10U);
+  const auto out = loop(300).run();
+  EXPECT_EQ(difference(out[0], floats({10 + 44850, 20 + 44850})), "");
+  ASSERT_EQ(out[1].shape(), (Shape{300, 2}));
+  EXPECT_EQ(at(out[1], {299, 0}), 10 + 298 * 299 / 2);
+}
+
+TEST(Control, IfTakesTheBranchOfItsData) {
+  const auto constant = [](std::vector<double> v) -> Subgraph {
+    return [v](GraphBuilder& b, const Values&) -> Values { return {b.constant(floats(v))}; };
+  };
+  for (const bool taken : {true, false}) {
+    const auto branch = [&](std::vector<double> otherwise) {
+      return OpRun("If", 13)
+          .in(truth(taken))
+          .with("then_branch", constant({5, 6}))
+          .with("else_branch", constant(std::move(otherwise)));
+    };
+    EXPECT_EQ(difference(branch({7, 8}).run()[0], taken ? floats({5, 6}) : floats({7, 8})), "");
+    EXPECT_THROW(branch({7, 8, 9}).graph(), Unsupported);  // which size would the output have
+  }
 }
 
 TEST(Control, IfTakesTheBranchOfItsCondition) {

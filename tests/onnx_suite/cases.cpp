@@ -7,6 +7,9 @@
 #include <set>
 
 #include "onnx/proto.h"
+// The messages above choose the variant.
+#include <onnx/onnx-data.pb.h>
+
 #include "support/check.h"
 
 namespace tenon::onnx_suite {
@@ -36,6 +39,7 @@ ModelInput describe(const ::onnx::ValueInfoProto& input) {
   ModelInput in;
   in.name = input.name();
   in.tensor = input.type().has_tensor_type() && type.elem_type() != ::onnx::TensorProto::STRING;
+  in.sequence = input.type().has_sequence_type();
   in.integer = in.tensor && is_integer(type.elem_type());
   in.bf16 = in.tensor && type.elem_type() == ::onnx::TensorProto::BFLOAT16;
   for (const auto& d : type.shape().dim())
@@ -80,10 +84,22 @@ ModelSummary summarize(const std::string& model) {
   for (const auto& input : proto.graph().input()) {
     if (!valued.contains(input.name())) s.inputs.push_back(describe(input));
   }
+  for (const auto& output : proto.graph().output()) {
+    s.sequence_outputs.push_back(output.type().has_sequence_type());
+  }
   std::set<std::string> ops;
   for (const auto& node : proto.graph().node()) ops.insert(node.domain() + ":" + node.op_type());
   s.ops.assign(ops.begin(), ops.end());
   return s;
+}
+
+std::vector<std::string> tensors_of_sequence(const std::string& file) {
+  ::onnx::SequenceProto sequence;
+  std::ifstream in(file, std::ios::binary);
+  if (!sequence.ParseFromIstream(&in)) throw UserError(file + " is not a sequence");
+  std::vector<std::string> tensors;
+  for (const auto& t : sequence.tensor_values()) tensors.push_back(t.SerializeAsString());
+  return tensors;
 }
 
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix) {

@@ -22,16 +22,20 @@ struct ModelInput {
   bool tensor = false;   // of numbers
   bool integer = false;  // of integers or bools
   bool bf16 = false;
+  bool sequence = false;
   std::vector<int64_t> shape;  // empty if it is not fixed
 };
 struct ModelSummary {
-  std::vector<ModelInput> inputs;  // without those that have an initial value, in order
-  std::vector<std::string> ops;    // "domain:op" of the nodes of the main graph, each once
+  std::vector<bool> sequence_outputs;  // by output: whether it is a sequence of tensors
+  std::vector<ModelInput> inputs;      // without those that have an initial value, in order
+  std::vector<std::string> ops;        // "domain:op" of the nodes of the main graph, each once
 };
 ModelSummary summarize(const std::string& model);
 
 // The files prefix_0.pb, prefix_1.pb, ... of a data set.
 std::vector<std::string> data_files(const std::string& folder, const std::string& prefix);
+// The tensors of a recorded sequence, as bytes of messages.
+std::vector<std::string> tensors_of_sequence(const std::string& file);
 // The test_data_set_* folders of a case.
 std::vector<std::string> data_sets(const Case& c);
 

@@ -72,10 +72,13 @@ struct Note {
 constexpr Note kNotes[] = {
     {":Dropout", "inference, or a ratio of 0"},
     {":GRU", "unrolled, up to 4096 steps"},
+    {":If", "a branch at run time where the condition is not known: outputs of equal sizes"},
     {":LSTM", "unrolled, up to 4096 steps"},
-    {":Loop", "unrolled, up to 4096 turns; each condition must be known too"},
+    {":Loop", "a loop at run time where turns are many, or not known: states keep their sizes"},
     {":RNN", "unrolled, up to 4096 steps"},
-    {":Scan", "unrolled, up to 4096 turns"},
+    {":Scan", "a loop at run time where turns are more than 32"},
+    {":SequenceAt", "of known length"},
+    {":SequenceInsert", "of known length; inside of a loop at the end"},
     {":TfIdfVectorizer", "integers"},
 };
 

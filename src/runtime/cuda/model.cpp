@@ -259,6 +259,10 @@ const tenon_model_tensor* tenon_model_output_now(const tenon_model_ctx* ctx, int
   return ctx != nullptr ? tenon_model_output(i) : nullptr;
 }
 
+const tenon_model_tensor* tenon_model_output_given(const tenon_model_ctx* ctx, int32_t i) {
+  return tenon_model_output_now(ctx, i);
+}
+
 int64_t tenon_model_refused(const tenon_model_ctx* ctx) {
   return ctx != nullptr ? ctx->refused.relaxed() : 0;
 }

@@ -144,6 +144,10 @@ std::optional<ir::Difference> difference_at(const CompareOptions& options, const
 // Halves the list of nodes in the order of running. Only the values of one node are held at a time.
 Bisected bisect(const CompareOptions& options, const graph::Graph& g,
                 const std::vector<ir::Array>& inputs, const Console& console) {
+  if (!g.flow.empty()) {
+    throw UserError("models with branches or loops at run time cannot be bisected",
+                    "make the inputs that decide about them constants with --bind");
+  }
   Bisected b;
   b.nodes = g.nodes.size();
   Progress progress(console, "bisect");
@@ -308,7 +312,7 @@ int compare_command(const CompareOptions& options, const Console& console) {
   const std::vector<ir::Array> got = session.run(inputs);
   std::vector<artifact::TensorInfo> outputs;
   for (size_t i = 0; i < got.size(); ++i) {
-    outputs.push_back(session.output(i));
+    outputs.push_back(session.output_given(i));
   }
   if (g != nullptr) {
     require_same_tensors("output", side_of(options.model.path, *g, g->outputs),
