@@ -191,7 +191,7 @@ class Writer {
     const Domain several = Domain::of(std::move(counts));
     rows_ = b_.ask({HoleKind::kFactor, out_.id, 1}, "rows", several, several.nearest(rows));
     const bool exchanges =
-        std::any_of(r_.reductions.begin(), r_.reductions.end(),
+        std::all_of(r_.reductions.begin(), r_.reductions.end(),
                     [](const te::ComputeOp* op) { return op->output.dtype().bytes() == 4; });
     if (exchanges) exchange_ = gpu::ask_exchange(b_, out_);
   }
