@@ -5,7 +5,7 @@
 namespace tenon::artifact {
 
 // Two models of equal answers on one pool, run at once.
-inline constexpr const char* kTwoModels = R"(
+inline constexpr const char* kModelsOnOnePool = R"(
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static void* run_net(void* ctx) {
 int main(void) {
   const char* why = "";
   const tenon_runtime* pool = net_runtime_create(3, &why);
-  net_options a = {0};
-  other_options b = {0};
+  net_options a = {sizeof a};
+  other_options b = {sizeof b};
   a.runtime = pool;
   b.runtime = pool;
   net_ctx* net = net_create_with(&a, &why);

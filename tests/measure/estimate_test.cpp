@@ -74,7 +74,7 @@ TEST(Wire, JobsReadBack) {
   EXPECT_EQ(back.params[2].bytes, 70);
   EXPECT_EQ(offsets(back.params), (std::vector<int64_t>{0, 64, 64, 192}));
   Message m = encode(job);
-  m[10] = "c bool";
+  m[11] = "c bool";
   EXPECT_FALSE(decode(m, back));
   m.resize(5);
   EXPECT_FALSE(decode(m, back));

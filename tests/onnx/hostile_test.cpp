@@ -82,7 +82,7 @@ std::vector<Lie> lies() {
        "graph { input { name: \"x\" type { sequence_type { elem_type { tensor_type { elem_type: 1 "
        "} } } } }" +
            node("Neg", "x", "y") + value("output", "y", "2") + "}",
-       "sequences"},
+       "is a sequence"},
       {"attribute twice",
        plain(node("Elu", "x", "y",
                   "attribute { name: \"alpha\" type: FLOAT f: 1 } attribute { name: \"alpha\" "

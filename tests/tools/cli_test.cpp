@@ -21,7 +21,7 @@ TEST(Cli, BadCommandLines) {
     Args args;
     const char* message;
   } rows[] = {
-      {{}, "subcommand is required"},
+      {{}, "a command is wanted"},
       {{"compute"}, "there is no command 'compute' (did you mean 'compare' or 'compile'?)"},
       {{"zebra"}, "there is no command 'zebra' (commands: check, compile, "},
       {{"version", "--jsno"}, "tenon version has no option '--jsno' (did you mean '--json'?)"},

@@ -33,6 +33,7 @@ std::vector<history::KnownTask> known_tasks(const DbVerbOptions& options, const 
   std::vector<history::KnownTask> out;
   for (const db::TaskRow& row : selection.tasks) {
     try {
+      history::task_of(row, host);  // what is no task is said, whether it has records or not
       for (const history::RecordKey& key : selection.keys_of(row.key)) {
         const task::Task t = history::task_of(row, target_of(key.target, host));
         const history::Translator translator(t);
