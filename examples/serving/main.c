@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   const tenon_runtime* pool = net_runtime_create(0, &why);
   net_options options;
   memset(&options, 0, sizeof options);
+  options.size = sizeof options;
   options.runtime = pool;
   server* servers = allocate((size_t)contexts * sizeof(server));
   int equal = 0;

@@ -13,6 +13,8 @@ struct Row {
 constexpr Row kRows[] = {
     // EPYC of the fourth generation, two cores of a virtual machine.
     {"AuthenticAMD 25/17/", {3.5, 1.0, 0.36, 8}},
+    // Xeon of the fifth generation, 16 cores of a virtual machine.
+    {"GenuineIntel 6/207/", {11.8, 1.68, 0.57, 16}},
 };
 
 }  // namespace

@@ -168,9 +168,9 @@ TEST(GpuWinograd, IsChosenByItsTime) {
   EXPECT_NE(steps_of(128, 28).find("winograd4"), std::string::npos);
   EXPECT_NE(steps_of(256, 14).find("winograd2"), std::string::npos);
   EXPECT_NE(steps_of(512, 7).find("winograd2"), std::string::npos);
-  // One kernel where its blocks have work for all of the card, three elsewhere.
-  EXPECT_EQ(steps_of(64, 56).find("gemm"), std::string::npos) << steps_of(64, 56);
-  for (const auto& [channels, extent] : {std::pair{128, 28}, std::pair{256, 14}, std::pair{512, 7}})
+  // Three kernels, until one is found to be faster by search.
+  for (const auto& [channels, extent] :
+       {std::pair{64, 56}, std::pair{128, 28}, std::pair{256, 14}, std::pair{512, 7}})
     EXPECT_NE(steps_of(channels, extent).find("gemm"), std::string::npos) << channels;
 }
 
