@@ -65,6 +65,10 @@ Step draw_layout_pad(TraceDrawer& d, StageRef s) {
   return LayoutPad{s, any_dim(d, s), d.rng.between(0, 3), d.rng.between(0, 3)};
 }
 
+Step draw_layout_swizzle(TraceDrawer& d, StageRef s) {
+  return LayoutSwizzle{s, any_dim(d, s), any_dim(d, s), int64_t{1} << d.rng.between(0, 4)};
+}
+
 Step draw_layout_unfold(TraceDrawer& d, StageRef s) {
   const int64_t dim = any_dim(d, s);
   const int64_t size = d.factor(size_of(d, s, dim));

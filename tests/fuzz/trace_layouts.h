@@ -10,6 +10,7 @@ schedule::Step draw_layout_split(TraceDrawer& d, schedule::StageRef s);
 schedule::Step draw_layout_reorder(TraceDrawer& d, schedule::StageRef s);
 schedule::Step draw_layout_fuse(TraceDrawer& d, schedule::StageRef s);
 schedule::Step draw_layout_pad(TraceDrawer& d, schedule::StageRef s);
+schedule::Step draw_layout_swizzle(TraceDrawer& d, schedule::StageRef s);
 schedule::Step draw_layout_unfold(TraceDrawer& d, schedule::StageRef s);
 schedule::Step draw_layout_store_at(TraceDrawer& d, schedule::StageRef host);
 

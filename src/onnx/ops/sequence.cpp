@@ -189,6 +189,8 @@ std::vector<ValueId> convert_concat(Convert& c) {
   std::vector<ValueId> list;
   for (const Piece& p : pieces) {
     if (p.rows < Piece::kOne) return {joined(c, items(c, 0), axis)};  // says why not
+    const int64_t own = std::ssize(b.shape(p.value)) - (p.rows == Piece::kOne ? 0 : 1);
+    if (own + (new_axis ? 1 : 0) != rank) refuse("the tensors of the sequence differ in rank");
     if (p.rows == Piece::kOne) list.push_back(new_axis ? stack(b, {p.value}, axis) : p.value);
     if (p.rows > 0) list.push_back(rows_along(b, p.value, axis, new_axis));
   }
