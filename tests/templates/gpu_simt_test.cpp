@@ -11,6 +11,7 @@
 #include "schedule/algorithms/algorithms.h"
 #include "schedule/state.h"
 #include "simt/harness.h"
+#include "templates/by_name.h"
 #include "templates/case_tables.h"
 #include "templates/cases.h"
 #include "templates/template.h"
@@ -69,7 +70,9 @@ TEST(GpuPtxas, KernelsDoNotSpill) {
       continue;
     const schedule::State initial(std::make_shared<const te::ComputeDag>(c.make()),
                                   std::make_shared<target::Target>(simt::gpu("sm_90")));
-    const auto state = schedule::replay(initial, choose(initial).trace);
+    const auto state = schedule::replay(
+        initial, tiles ? write_with("gpu_winograd", initial, {}, {{"one_kernel", 1}})->trace
+                       : choose(initial).trace);
     ASSERT_TRUE(state);
     const auto f = lower::lower(*state);
     ASSERT_TRUE(f);
