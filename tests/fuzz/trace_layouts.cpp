@@ -65,8 +65,17 @@ Step draw_layout_pad(TraceDrawer& d, StageRef s) {
   return LayoutPad{s, any_dim(d, s), d.rng.between(0, 3), d.rng.between(0, 3)};
 }
 
+// Mostly two dimensions of even sizes: few others can be swizzled.
 Step draw_layout_swizzle(TraceDrawer& d, StageRef s) {
-  return LayoutSwizzle{s, any_dim(d, s), any_dim(d, s), int64_t{1} << d.rng.between(0, 4)};
+  LayoutSwizzle step{s, any_dim(d, s), any_dim(d, s), int64_t{1} << d.rng.between(1, 3)};
+  const auto fits = [&] {
+    return step.dim != step.by && size_of(d, s, step.dim) % step.count == 0 &&
+           size_of(d, s, step.by) % step.count == 0;
+  };
+  for (int tries = 0; tries < 12 && !fits(); ++tries) {
+    step = {s, any_dim(d, s), any_dim(d, s), int64_t{1} << d.rng.between(1, 3)};
+  }
+  return step;
 }
 
 Step draw_layout_unfold(TraceDrawer& d, StageRef s) {

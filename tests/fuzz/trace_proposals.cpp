@@ -190,7 +190,7 @@ constexpr Proposal kProposals[] = {
     {"layout_reorder", 5, of_any<draw_layout_reorder>},
     {"layout_fuse", 4, of_any<draw_layout_fuse>},
     {"layout_pad", 4, of_any<draw_layout_pad>},
-    {"layout_swizzle", 3, of_any<draw_layout_swizzle>},
+    {"layout_swizzle", 5, of_any<draw_layout_swizzle>},
     {"layout_unfold", 3, of_any<draw_layout_unfold>},
     {"layout_store_at", 6, of_any<draw_layout_store_at>},
     {"variant", 6, draw_variant},
