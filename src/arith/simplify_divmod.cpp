@@ -4,7 +4,7 @@
 // divisor, it decides.
 //   (16*i + j) // 16  =>  i              (16*i + j) % 16  =>  j              0 <= j < 16
 //   (4*i + j) // 16   =>  i // 4         (4*i + j) % 16   =>  (i % 4)*4 + j  0 <= j < 4
-// What is below c changes no bit of a multiple of c, a power of two.
+// A number below c changes no bit of a multiple of c, where c is a power of two.
 //   (16*i + j) ^ k    =>  16*i + (j ^ k)                                     0 <= k < 16
 #include <algorithm>
 #include <bit>

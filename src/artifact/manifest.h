@@ -24,8 +24,8 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
 // The same of a program that was not compiled: without what only machine code and weights tell.
 std::string manifest_text(const Program& program);
 
-// Of a library for several instruction sets, the best last: the manifest of the best, with those of all by their targets'
-// names as "levels". Of one: it alone.
+// `levels` are the manifests of a library for several instruction sets, the best last. The result is the manifest of the best
+// with all of them under "levels", by the names of their targets; a single manifest stays as it is.
 std::string with_levels(const std::vector<std::string>& levels);
 // The other way: what such a manifest says of one target; all of it where there are no levels.
 std::string level_of(const std::string& manifest, const std::string& target);

@@ -35,7 +35,7 @@ Known of_binary(ir::BinaryOp op, Known a, Known b) {
   }
 }
 
-// What tensors hold beyond the size along each of their axes, where that is known.
+// This finds out what tensors hold beyond the size along each of their axes, where that is known.
 class Beyond {
  public:
   Beyond(const te::ComputeDag& dag, const std::vector<OpenAxis>& axes,

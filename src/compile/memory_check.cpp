@@ -105,7 +105,7 @@ class Checker {
     }
   }
 
-  // What lies somewhere is known by a number: that of a slot, or behind all of these that of a variable.
+  // A number names what lies at a place: slots come first, variables follow them.
   int32_t id_of_variable(int32_t v) const { return static_cast<int32_t>(plan_.slots.size()) + v; }
   int32_t id_of(int32_t slot) const {
     const Slot& s = plan_.slots.at(static_cast<size_t>(slot));

@@ -9,14 +9,14 @@
 namespace tenon::compile {
 namespace {
 
-// Of the C library and of compilers: "-L out -lm" must not find a model.
+// These are libraries of the system and of compilers: "-L out -lm" must not find a model.
 constexpr std::string_view kLibraries[] = {
     "anl",      "asan",   "atomic", "c",    "crypt", "cuda",   "dl",   "gcc",
     "gcc_s",    "gomp",   "lsan",   "m",    "mvec",  "nsl",    "omp",  "pthread",
     "quadmath", "resolv", "rt",     "tsan", "ubsan", "unwind", "util", "z",
 };
 
-// Of C and POSIX: "-I out" must not hide them.
+// These are headers of C and POSIX: "-I out" must not hide them.
 constexpr std::string_view kHeaders[] = {
     "aio",      "alloca",  "assert",   "complex",     "cpio",      "ctype",     "dirent",
     "dlfcn",    "elf",     "endian",   "errno",       "fcntl",     "features",  "fenv",

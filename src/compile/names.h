@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libraries and their functions are called.
+// This chooses the names of libraries and of their functions.
 #pragma once
 
 #include <cstddef>

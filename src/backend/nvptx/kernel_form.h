@@ -26,8 +26,8 @@ class KernelForm {
   virtual llvm::Value* thread_number(llvm::IRBuilder<>& b, ir::ThreadTag tag, int64_t extent) = 0;
   virtual llvm::Value* shared_memory(llvm::IRBuilder<>& b) = 0;  // aligned to 16 bytes
   virtual void barrier(llvm::IRBuilder<>& b) = 0;
-  // What the thread whose number along x differs by `apart`, a power of two, holds of a value of four
-  // bytes. `threads` neighbours, a power of two up to a warp, do so together.
+  // Each thread gets the value of four bytes that its partner holds; the partner's number along x differs by
+  // `apart`, a power of two. `threads` neighbours, a power of two up to a warp, exchange together.
   virtual llvm::Value* exchange(llvm::IRBuilder<>& b, llvm::Value* value, int64_t apart,
                                 int64_t threads) = 0;
   // The kernel waits here until those in front of it are done; false: it does not begin before.
