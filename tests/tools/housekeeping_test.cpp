@@ -180,6 +180,12 @@ TEST(Doctor, SaysWhatDisturbs) {
   }
 }
 
+TEST(Doctor, MeasuresNothingWhereItCannotKeepIt) {
+  const Outcome o = shell("XDG_STATE_HOME=/proc/none " + kTenon + " doctor --calibrate");
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_TRUE(contains(o.err, "XDG_STATE_HOME")) << o.err;
+}
+
 TEST(Doctor, KeepsWhatItMeasured) {
   const PrivateFolder folder = PrivateFolder::temporary("doctor");
   const std::string state = "XDG_STATE_HOME=" + folder.path().string() + " " + kTenon;

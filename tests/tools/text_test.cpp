@@ -31,7 +31,7 @@ TEST(Text, LengthsOfTime) {
 
 TEST(Text, ListsOfNumbers) {
   EXPECT_EQ(parse_percentiles("50,90,99.9"), (std::vector<double>{50, 90, 99.9}));
-  EXPECT_EQ(parse_thread_list("1,2,16"), (std::vector<int>{1, 2, 16}));
+  EXPECT_EQ(parse_counts("--threads", "1,2,16"), (std::vector<int>{1, 2, 16}));
   for (const char* bad : {"", "x", "50,", "0", "-1", "101", "1e", "nan"}) {
     if (std::string(bad) == "50,") {
       continue;  // a trailing comma does no harm
@@ -39,7 +39,7 @@ TEST(Text, ListsOfNumbers) {
     EXPECT_THROW(parse_percentiles(bad), UserError) << bad;
   }
   for (const char* bad : {"", "0", "1.5", "2000", "a"}) {
-    EXPECT_THROW(parse_thread_list(bad), UserError) << bad;
+    EXPECT_THROW(parse_counts("--threads", bad), UserError) << bad;
   }
 }
 

@@ -25,10 +25,14 @@ std::optional<timing::Calibration> saved_calibration() try {
   return std::nullopt;  // no home, or a file that may not be read: as if nothing had been measured
 }
 
+void make_calibration_folder() {
+  files::make_folder(fs::path(calibration_file()).parent_path(),
+                     "set XDG_STATE_HOME to a folder that can be written");
+}
+
 void save(const timing::Calibration& c) {
-  const fs::path file = calibration_file();
-  files::make_folder(file.parent_path(), "set XDG_STATE_HOME to a folder that can be written");
-  files::write_file(file.string(), timing::to_text(c));
+  make_calibration_folder();
+  files::write_file(calibration_file(), timing::to_text(c));
 }
 
 target::Target with_calibration(target::Target t) {

@@ -15,6 +15,8 @@ std::string calibration_file();
 
 // Nothing where this machine was not measured, or was another one then.
 std::optional<timing::Calibration> saved_calibration();
+// Throws UserError where the folder cannot be made.
+void make_calibration_folder();
 void save(const timing::Calibration& c);
 
 // The host with what was measured; any other target as it is.

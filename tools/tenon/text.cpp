@@ -91,15 +91,15 @@ std::vector<double> parse_percentiles(const std::string& text) {
   return percents;
 }
 
-std::vector<int> parse_thread_list(const std::string& text) {
-  std::vector<int> threads;
-  for (const double n : parse_numbers("--threads", text)) {
+std::vector<int> parse_counts(const std::string& option, const std::string& text) {
+  std::vector<int> counts;
+  for (const double n : parse_numbers(option, text)) {
     if (n < 1 || n > 1024 || n != std::floor(n)) {
-      throw UserError(fmt::format("--threads: {} is not a number from 1 to 1024", n));
+      throw UserError(fmt::format("{}: {} is not a number from 1 to 1024", option, n));
     }
-    threads.push_back(static_cast<int>(n));
+    counts.push_back(static_cast<int>(n));
   }
-  return threads;
+  return counts;
 }
 
 }  // namespace tenon::tools

@@ -25,6 +25,6 @@ double parse_duration(const std::string& text, const std::string& what);
 // "50,90,99.9"; throws UserError unless each is above 0 and at most 100.
 std::vector<double> parse_percentiles(const std::string& text);
 // "1,2,4"
-std::vector<int> parse_thread_list(const std::string& text);
+std::vector<int> parse_counts(const std::string& option, const std::string& text);
 
 }  // namespace tenon::tools

@@ -42,7 +42,7 @@ int bench_against(const ModelBenchOptions& options, const std::string& against,
                   const Console& console) {
   measure::NetworkOptions how;
   how.threads = options.threads.empty() ? runtime::default_threads()
-                                        : parse_thread_list(options.threads).front();
+                                        : parse_counts("--threads", options.threads).front();
   how.seconds = options.duration_s;
   const LoadedModel first(options.model, console);
   ModelOptions other = options.model;

@@ -28,7 +28,7 @@ int bench_command(BenchOptions& options, const Console& console) {
   }
   if (te) {
     if (!options.threads.empty()) {
-      options.te.threads = parse_thread_list(options.threads).front();
+      options.te.threads = parse_counts("--threads", options.threads).front();
     }
     options.te.duration_s = options.duration_s;
     options.te.program.target = options.model.model.target;

@@ -132,7 +132,7 @@ std::string row_text(const BenchRow& row, const std::vector<double>& percents) {
 int bench_model(const ModelBenchOptions& options, const Console& console) {
   const std::vector<double> percents = parse_percentiles(options.percentiles);
   const std::vector<int> threads =
-      options.threads.empty() ? std::vector<int>{0} : parse_thread_list(options.threads);
+      options.threads.empty() ? std::vector<int>{0} : parse_counts("--threads", options.threads);
   const LoadedModel loaded(options.model, console);
   const std::vector<ir::Array> inputs =
       load_inputs(options.inputs, inputs_at(loaded.model(), options.model));

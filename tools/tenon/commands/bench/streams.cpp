@@ -108,12 +108,12 @@ std::vector<Setting> settings_for(int cores) {
 std::vector<Setting> settings_of(const ModelBenchOptions& options, const StreamOptions& streams) {
   if (streams.throughput) return settings_for(runtime::default_threads());
   std::vector<Setting> all;
-  for (const int s : parse_thread_list(streams.streams)) {
+  for (const int s : parse_counts("--streams", streams.streams)) {
     if (options.threads.empty()) {
       all.push_back({s, std::max(1, runtime::default_threads() / s)});
       continue;
     }
-    for (const int t : parse_thread_list(options.threads)) all.push_back({s, t});
+    for (const int t : parse_counts("--threads", options.threads)) all.push_back({s, t});
   }
   return all;
 }
@@ -159,8 +159,8 @@ int bench_streams(const ModelBenchOptions& options, const StreamOptions& streams
     if (row.runs_per_s > best.runs_per_s) best = std::move(row);
   }
   if (streams.throughput) {
-    text += fmt::format("best     {} streams x {} threads: {:.1f} /s\n", best.setting.streams,
-                        best.setting.threads, best.runs_per_s);
+    text += fmt::format("best     {} x {}: {:.1f} /s\n", counted(best.setting.streams, "stream"),
+                        counted(best.setting.threads, "thread"), best.runs_per_s);
   }
   const Json answer = {{"schema", "tenon.bench-streams/1"},
                        {"model", loaded.model().name()},

@@ -113,7 +113,10 @@ Run add_doctor(CLI::App& command, Console& console) {
   const auto threads = std::make_shared<bool>(false);
   command.add_flag("--threads", *threads, "Also measure how long threads take to fork and join");
   return [&console, no_hints, measures, threads] {
-    if (*measures) save(timing::calibrate());
+    if (*measures) {
+      make_calibration_folder();  // before the work: there may be no place
+      save(timing::calibrate());
+    }
     std::vector<Fact> facts = timing::examine_this_machine();
     if (*threads) facts.push_back(fork_and_join());
     for (const std::vector<Fact>& more : {examine_gpu(), {rates()}, versions()})
