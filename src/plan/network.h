@@ -21,6 +21,12 @@
 
 namespace tenon::plan {
 
+// A program that somebody knows to be good, or takes for good, without being asked for this model.
+struct KnownProgram {
+  schedule::Trace trace;
+  From from = From::kTable;
+};
+
 struct Options {
   target::Target target;
   bool optimize = true;  // false: the graph as it stands
@@ -30,8 +36,9 @@ struct Options {
   // What is decided already, by a lock file or by a search. A program is used where it may serve its
   // task (task::serve) and is accurate enough; templates give the others.
   NetworkPlan plan;
-  // A good program for a task that `plan` says nothing about; nothing: templates give one. Asked by several threads.
-  std::function<std::optional<schedule::Trace>(const task::Task&)> known;
+  // Good programs for a task that `plan` says nothing about, the best first: the first that may serve it and is accurate
+  // enough is used; if none is, templates give one. Asked by several threads.
+  std::function<std::vector<KnownProgram>(const task::Task&)> known;
   LayoutTimes layout_times;  // measured: layouts are chosen among these instead
   bool row_major = false;    // every tensor between tasks as the model has it: to compare with
   templates::Accuracy accuracy = templates::Accuracy::kDefault;  // see accuracy.h

@@ -13,9 +13,10 @@ struct Name {
   From from;
   std::string_view text;
 };
-constexpr Name kNames[] = {{From::kRule, "rule"},         {From::kLock, "lock"},
-                           {From::kRecord, "record"},     {From::kTable, "table"},
-                           {From::kMeasured, "measured"}, {From::kGiven, "given"}};
+constexpr Name kNames[] = {{From::kRule, "rule"},       {From::kLock, "lock"},
+                           {From::kRecord, "record"},   {From::kTable, "table"},
+                           {From::kInstant, "instant"}, {From::kMeasured, "measured"},
+                           {From::kGiven, "given"}};
 
 }  // namespace
 

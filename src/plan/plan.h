@@ -24,6 +24,7 @@ enum class From : uint8_t {
   kLock,      // a lock file that does not say more
   kRecord,    // the best record of a database
   kTable,     // a table of good programs that ships with tenon
+  kInstant,   // the value function took it for good, without measuring
   kMeasured,  // a search that measured it
   kGiven,     // whoever asked for the plan
 };

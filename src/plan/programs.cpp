@@ -82,16 +82,17 @@ class Decider {
   bool known(const schedule::State& initial, const task::Task& t, const std::string& why,
              Decision& d) const {
     if (!options_.schedule || !options_.known) return false;
-    const auto trace = options_.known(t);
-    task::Served served = trace ? task::serve(t, *trace) : task::Served{};
     const std::string refused = d.refused;
-    if (!served || !take(initial, *std::move(served.program), why, d)) {
+    for (const KnownProgram& k : options_.known(t)) {
+      task::Served served = task::serve(t, k.trace);
+      if (!served || !take(initial, *std::move(served.program), why, d)) continue;
+      d.origin = to_string(k.from);
+      d.from = k.from;
       d.refused = refused;
-      return false;
+      return true;
     }
-    d.origin = "table";
-    d.from = From::kTable;
-    return true;
+    d.refused = refused;
+    return false;
   }
 
   bool take(const schedule::State& initial, task::Program program, const std::string& why,

@@ -21,6 +21,10 @@ using task::Outcome;
 
 constexpr size_t kDrawsAtOnce = 16;  // part of what the draws depend on
 constexpr int kMostDry = 8;          // then the space is taken to be exhausted
+// Of searches that a value function leads: each is small, the more of them the noisier.
+constexpr int kMostGuided = 64;
+constexpr size_t kGuidedWidth = 4, kFromOneSearch = 6;
+constexpr double kMoreNoise = 0.03, kMostNoise = 0.5;
 
 uint64_t seed_of(uint64_t seed, const std::string& key, int purpose) {
   return Hasher().add(seed).add(key).add(purpose).value();
@@ -140,6 +144,25 @@ void GatherTask::take_searched(size_t n, std::vector<Program>& out) {
   }
 }
 
+// The first goes by the function alone, later ones with more and more noise.
+void GatherTask::take_guided(size_t n, std::vector<Program>& out) {
+  if (maker_ == nullptr) {
+    const auto by_rule = value::look_at(*space_, {});
+    if (!by_rule) return;
+    maker_ = std::make_unique<value::RowMaker>(task(), by_rule->program);
+  }
+  for (; out.size() < n && guided_ < kMostGuided; ++guided_) {
+    value::BeamOptions how;
+    how.width = kGuidedWidth;
+    how.noise = std::min(kMostNoise, kMoreNoise * guided_);
+    how.seed = seed_of(options_.seed, task().key, 2) + static_cast<uint64_t>(guided_);
+    how.threads = threads_;
+    for (value::Found& f : value::beam(*space_, *maker_, *options_.value, how, kFromOneSearch)) {
+      if (out.size() < n && take(f.look.program)) out.push_back(std::move(f.look.program));
+    }
+  }
+}
+
 std::vector<Program> GatherTask::next(size_t n) {
   std::vector<Program> out;
   if (given_.list) {
@@ -151,6 +174,7 @@ std::vector<Program> GatherTask::next(size_t n) {
   take_default(out);
   if (space_ == nullptr) return out;
   take_random(n, out);
+  if (out.empty() && options_.value != nullptr) take_guided(n, out);
   if (out.empty()) take_searched(n, out);
   return out;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One task's part in gathering: which of its programs are measured next. The default comes first,
 // then random draws for half of the programs, then what a short search proposes, whose cost model
-// knows this task alone. The draws depend on the seed and the task, so that every machine and every
+// knows this task alone, or what a value function leads to, with more and more noise. The draws depend on the seed and the task, so that every machine and every
 // part of a run that was cut off has the same.
 //
 //   GatherTask t({with_default(task), {}}, options, threads);
@@ -21,6 +21,7 @@
 #include "search/strategy/strategy.h"
 #include "tune/run_model.h"
 #include "tune/tuner.h"
+#include "value/beam.h"
 
 namespace tenon::tune {
 
@@ -36,11 +37,13 @@ struct GatherOptions {
   std::string space = "joint";
   std::string strategy = "evolution";
   std::string cost_model = "xgb";
-  int64_t programs = 500;     // of each task, with those on record
-  double random_share = 0.5;  // of them; the others come from the search
-  size_t batch = 16;          // programs of a task in flight
-  size_t open_tasks = 8;      // tasks with programs in flight
-  int threads = 0;            // for thinking; 0: those that measuring leaves
+  int64_t programs = 500;                             // of each task, with those on record
+  double random_share = 0.5;                          // of them; the others come from the search
+  std::shared_ptr<const value::ValueFunction> value;  // null: by the strategy
+  bool verify = true;     // the best of each task is compared with the reference
+  size_t batch = 16;      // programs of a task in flight
+  size_t open_tasks = 8;  // tasks with programs in flight
+  int threads = 0;        // for thinking; 0: those that measuring leaves
   search::StrategyOptions search = small_search();
 };
 
@@ -81,6 +84,7 @@ class GatherTask {
   void take_default(std::vector<space::Program>& out);
   void take_random(size_t n, std::vector<space::Program>& out);
   void take_searched(size_t n, std::vector<space::Program>& out);
+  void take_guided(size_t n, std::vector<space::Program>& out);
 
   TaskToGather given_;
   GatherOptions options_;
@@ -92,9 +96,11 @@ class GatherTask {
   std::set<std::string> traces_;  // that were measured
   std::set<std::string> asked_;   // that next() gave
   Rng draws_, searches_;
-  std::deque<space::Program> drawn_;  // not given yet
-  std::set<uint64_t> draws_known_;    // hashes
-  int dry_ = 0;                       // draws in a row that brought nothing new
+  std::deque<space::Program> drawn_;        // not given yet
+  std::set<uint64_t> draws_known_;          // hashes
+  int dry_ = 0;                             // draws in a row that brought nothing new
+  std::unique_ptr<value::RowMaker> maker_;  // made when first guided
+  int guided_ = 0;                          // searches that the value function led
   bool default_given_ = false;
   size_t listed_ = 0;  // of the list that were looked at
   int64_t refused_ = 0;

@@ -94,10 +94,11 @@ TEST(Network, TakesProgramsThatAreKnown) {
   ASSERT_GE(rules.tasks.size(), 3U);
   const std::string known = rules.tasks[0].task.key, unfit = rules.tasks[1].task.key;
   Options o = host();
-  o.known = [&](const task::Task& t) -> std::optional<schedule::Trace> {
-    if (t.key == known) return rules.tasks[0].trace;
-    if (t.key == unfit) return schedule::Trace{schedule::Parallel{{1000}, {0}}};
-    return std::nullopt;
+  const KnownProgram no_fit{{schedule::Parallel{{1000}, {0}}}, From::kTable};
+  o.known = [&](const task::Task& t) -> std::vector<KnownProgram> {
+    if (t.key == known) return {no_fit, {rules.tasks[0].trace, From::kTable}};
+    if (t.key == unfit) return {no_fit};
+    return {};
   };
   std::vector<std::string> warnings;
   o.warn = [&](const std::string& text) { warnings.push_back(text); };

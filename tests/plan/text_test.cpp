@@ -49,7 +49,7 @@ TEST(PlanText, IsReadAsItWasWritten) {
 
 TEST(PlanText, NamesOfAllOrigins) {
   for (const From f :
-       {From::kRule, From::kLock, From::kRecord, From::kTable, From::kMeasured, From::kGiven}) {
+       {From::kRule, From::kLock, From::kRecord, From::kTable, From::kInstant, From::kMeasured, From::kGiven}) {
     EXPECT_EQ(parse_from(to_string(f)), f);
   }
   EXPECT_EQ(parse_from("nobody"), std::nullopt);

@@ -53,13 +53,17 @@ std::string find_programs(const std::string& given, const target::Target& target
   return fs::is_regular_file(file, ignored) ? file.string() : "";
 }
 
-std::function<std::optional<schedule::Trace>(const task::Task&)> shipped_programs(
+std::function<std::vector<plan::KnownProgram>(const task::Task&)> shipped_programs(
     const target::Target& target) {
   const std::string file = target.is_cpu() ? "" : find_programs("", target);
   if (file.empty()) return nullptr;
   const auto known = std::make_shared<const history::ExactPrograms>(
       history::read_table(files::read_file(file)).tasks);
-  return [known](const task::Task& t) { return known->find(t); };
+  return [known](const task::Task& t) {
+    std::vector<plan::KnownProgram> out;
+    if (auto trace = known->find(t)) out.push_back({*std::move(trace), plan::From::kTable});
+    return out;
+  };
 }
 
 }  // namespace tenon::tools

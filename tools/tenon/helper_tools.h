@@ -4,10 +4,10 @@
 
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "schedule/trace.h"
+#include "plan/network.h"
 #include "target/target.h"
 #include "task/task.h"
 
@@ -25,7 +25,7 @@ std::string find_programs(const std::string& given, const target::Target& target
 
 // What that table has for a task of a GPU itself (plan::Options::known); empty where none ships. For CPUs the rules are as
 // good as the table, which is for tasks that are alike.
-std::function<std::optional<schedule::Trace>(const task::Task&)> shipped_programs(
+std::function<std::vector<plan::KnownProgram>(const task::Task&)> shipped_programs(
     const target::Target& target);
 
 }  // namespace tenon::tools

@@ -141,6 +141,19 @@ void add_compile_options(CLI::App& command, ModelOptions& options) {
       ->check(CLI::IsMember({"speed", "memory"}))
       ->capture_default_str()
       ->type_name("WHAT");
+  command
+      .add_option("--schedules", options.schedules,
+                  "Of tasks without a record or an entry in the lock: template, instant: by the "
+                  "value function where it knows better, or db: as --db of the default database")
+      ->check(CLI::IsMember({"template", "instant", "db"}))
+      ->capture_default_str()
+      ->type_name("HOW");
+  command
+      .add_option("--value", options.instant.file,
+                  "The value function of --schedules instant (default: the one that ships)")
+      ->type_name("FILE");
+  command.add_option("--beam", options.instant.width)->check(CLI::Range(1, 1024))->group("");
+  command.add_option("--instant-space", options.instant.space)->group("");
   command.add_flag("--frozen", options.frozen, "Fail if a schedule that is needed is not there");
 }
 
@@ -407,7 +420,9 @@ compile::Options options_for(const ModelOptions& options, const Console& console
     how.layout_times = options.layout_times;
   }
   how.plan.add(options.records);
-  how.known = shipped_programs(how.target);
+  how.known = options.schedules == "instant"
+                  ? instant_programs(find_instant(options.instant, how.target, console))
+                  : shipped_programs(how.target);
   return how;
 }
 

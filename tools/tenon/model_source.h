@@ -17,6 +17,7 @@
 #include "onnx/sizes.h"
 #include "support/private_folder.h"
 #include "tools/tenon/console.h"
+#include "tools/tenon/instant_source.h"
 
 namespace tenon::tools {
 
@@ -35,6 +36,9 @@ struct ModelOptions {
   bool no_fuse = false;
   std::string accuracy = "default";
   std::string optimize = "speed";  // or "memory"
+  std::string schedules =
+      "template";  // or "instant", for tasks without a program of the lock or the records
+  InstantSource instant;
   int compile_threads = 0;
 };
 

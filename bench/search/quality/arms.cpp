@@ -11,12 +11,14 @@
 #include "cost/model.h"
 #include "files/file.h"
 #include "history/program_table.h"
+#include "neural/compiled.h"
 #include "search/space/spaces.h"
 #include "search/strategy/scoring.h"
 #include "search/strategy/strategy.h"
 #include "support/check.h"
 #include "support/rng.h"
 #include "templates/template.h"
+#include "value/instant.h"
 
 namespace tenon::quality {
 namespace {
@@ -53,25 +55,52 @@ constexpr Arm kArms[] = {
      .space = "sketch",
      .strategy = "evolution",
      .cost_model = "random",
-     .templates = false},
+     .start = Start::kSpace},
     {.name = "sketch+xgb",
      .space = "sketch",
      .strategy = "evolution",
      .cost_model = "xgb",
-     .templates = false},
+     .start = Start::kSpace},
     {.name = "sketch+xgb+history",
      .space = "sketch",
      .strategy = "evolution",
      .cost_model = "xgb",
      .history = true,
-     .templates = false},
-    {.name = "template-direct", .space = "joint", .strategy = "", .cost_model = "random"},
+     .start = Start::kSpace},
+    {.name = "template-direct",
+     .space = "joint",
+     .strategy = "",
+     .cost_model = "random",
+     .start = Start::kDirect},
+    {.name = "rules", .space = "joint", .strategy = "", .cost_model = "random"},
+    {.name = "instant-greedy",
+     .space = "joint",
+     .strategy = "",
+     .cost_model = "random",
+     .start = Start::kGreedy},
+    {.name = "instant",
+     .space = "joint",
+     .strategy = "",
+     .cost_model = "random",
+     .start = Start::kBeam},
+    {.name = "instant-sketch",
+     .space = "sketch",
+     .strategy = "",
+     .cost_model = "random",
+     .start = Start::kBeam},
+    {.name = "annealing+xgb-rank+instant",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "xgb-rank",
+     .start = Start::kBeam},
 };
 
 template <class Rows>
 bool has_row(const Rows& rows, std::string_view name) {
   return std::any_of(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
 }
+
+bool by_value(const Arm& a) { return a.start == Start::kGreedy || a.start == Start::kBeam; }
 
 // By rule; `direct`: with the definition's own algorithm, which sketches are compared with.
 schedule::Trace template_program(const task::Task& t, bool direct) {
@@ -100,6 +129,7 @@ std::string why_missing(const Arm& a, const Given& given) {
   }
   if (a.transplant && given.programs.empty()) return "--programs FILE was not given";
   if (a.history && given.history.empty()) return "--history FILE was not given";
+  if (by_value(a) && given.value.empty()) return "--value FILE was not given";
   return "";
 }
 
@@ -118,8 +148,9 @@ tune::TunerOptions tuner_options(const Arm& a, const Given& given, uint64_t seed
   return o;
 }
 
-tune::TaskToTune start_of(const Arm& a, const task::Task& t, uint64_t seed) {
-  if (a.templates) return {t, template_program(t, *a.strategy == '\0'), "template"};
+namespace {
+
+tune::TaskToTune first_of(const Arm& a, const task::Task& t, uint64_t seed) {
   const auto space = search::make_space(a.space, t);
   if (space == nullptr) throw UserError("an empty space");
   std::vector<space::Program> first = space->first();
@@ -128,6 +159,29 @@ tune::TaskToTune start_of(const Arm& a, const task::Task& t, uint64_t seed) {
   const std::optional<space::Program> drawn = search::sample_valid(*space, rng);
   if (!drawn) throw UserError("no draw from the space fits");
   return {t, drawn->trace, a.space};
+}
+
+tune::TaskToTune instant_of(const Arm& a, const Given& given, const task::Task& t) {
+  value::InstantOptions options;
+  options.space = a.space;
+  options.beam.width = a.start == Start::kGreedy ? 1 : 8;
+  std::vector<history::KnownTask> known;
+  if (!given.programs.empty()) known = history::read_table(files::read_file(given.programs)).tasks;
+  const value::Instant instant(
+      value::ValueFunction(value::model_from_bytes(files::read_file(given.value)),
+                           neural::compiled_rows_scorers({.cache = {}, .threads = 1})),
+      std::move(known), options);
+  const auto chosen = instant.choose(t);
+  if (!chosen) return {t, template_program(t, false), "template"};
+  return {t, chosen->taken.look.program.trace, chosen->is_rule() ? "template" : "instant"};
+}
+
+}  // namespace
+
+tune::TaskToTune start_of(const Arm& a, const Given& given, const task::Task& t, uint64_t seed) {
+  if (a.start == Start::kSpace) return first_of(a, t, seed);
+  if (by_value(a)) return instant_of(a, given, t);
+  return {t, template_program(t, a.start == Start::kDirect), "template"};
 }
 
 }  // namespace tenon::quality

@@ -14,19 +14,27 @@ namespace tenon::quality {
 struct Given {
   std::string history;   // a trained model
   std::string programs;  // a table of good programs
+  std::string value;     // a value function
+};
+
+// What a search begins with, before anything was measured.
+enum class Start : uint8_t {
+  kRule,    // what the template writes by rule
+  kDirect,  // the same by the definition's own algorithm
+  kSpace,   // the first program of the space, where templates are not in it
+  kGreedy,  // what a value function finds with a beam of one, of --value FILE
+  kBeam,    // or of eight
 };
 
 struct Arm {
   const char* name;
   const char* space;
-  const char* strategy;  // empty: the template's direct schedule is measured, and nothing else
+  const char* strategy;  // empty: the start is measured, and nothing else
   const char* cost_model;
   bool history = false;     // the model begins with what --history FILE learned
   bool transplant = false;  // programs of similar tasks, of --programs FILE, come first
   bool draft = true;        // the draft model screens draws
-  // The start is the program that the template gives by rule, and its like are in the space;
-  // otherwise the first program of the space.
-  bool templates = true;
+  Start start = Start::kRule;
 };
 std::span<const Arm> arms();
 
@@ -37,6 +45,6 @@ std::string why_missing(const Arm& arm, const Given& given);
 
 tune::TunerOptions tuner_options(const Arm& arm, const Given& given, uint64_t seed);
 // Returns the task with the program that the search begins with.
-tune::TaskToTune start_of(const Arm& arm, const task::Task& t, uint64_t seed);
+tune::TaskToTune start_of(const Arm& arm, const Given& given, const task::Task& t, uint64_t seed);
 
 }  // namespace tenon::quality

@@ -89,6 +89,7 @@ class Contest {
     add("--population", w.population > 0 ? std::to_string(w.population) : "");
     add("--history", w.given.history);
     add("--programs", w.given.programs);
+    add("--value", w.given.value);
     add("--build-tool", w.build_tool);
     add("--run-tool", w.run_tool);
     if (w.sim) out.emplace_back("--sim");

@@ -49,13 +49,16 @@ void list_rows(const Given& given) {
   }
 }
 
-// "known" and "held-out" mean all tasks of that group.
+// "known" and "held-out" mean all tasks of that group, "random:50" the first 50 of random shapes.
 std::vector<std::string> expand(const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const std::string& name : names) {
     const size_t before = out.size();
     for (const search::Case& c : search::cases()) {
       if (name == search::to_string(c.group)) out.emplace_back(c.name);
+    }
+    if (name.starts_with("random:")) {
+      for (int i = 0; i < std::stoi(name.substr(7)); ++i) out.push_back(fmt::format("random{}", i));
     }
     if (out.size() == before) out.push_back(name);
   }
@@ -67,7 +70,8 @@ void add_options(CLI::App& app, Options& o) {
   for (const Arm& a : arms()) c.arms.emplace_back(a.name);
   c.tasks = {"known", "held-out"};
   app.add_option("--arms", c.arms, "Which to compare (default: all)")->delimiter(',');
-  app.add_option("--tasks", c.tasks, "Names, .te files, 'known', 'held-out'")->delimiter(',');
+  app.add_option("--tasks", c.tasks, "Names, .te files, 'known', 'held-out', 'random:N'")
+      ->delimiter(',');
   app.add_option("--seeds", c.seeds, "Searches of each arm and task")->capture_default_str();
   app.add_option("--first-seed", c.first_seed, "To go on after another part")
       ->capture_default_str();
@@ -81,6 +85,8 @@ void add_options(CLI::App& app, Options& o) {
                  "A trained model, for arms that begin with one");
   app.add_option("--programs", c.worker.given.programs,
                  "A table of good programs (tenon db programs), for arms that begin with some");
+  app.add_option("--value", c.worker.given.value,
+                 "A value function (tenon model value), for arms that begin with what it finds");
   app.add_option("--json", o.json, "File to write ('-': standard output)")->capture_default_str();
   app.add_flag("--sim", c.worker.sim, "On the pretend device");
   app.add_flag("--quiet", c.quiet, "Say nothing on the way");

@@ -118,8 +118,8 @@ SearchResult search(const Arm& arm, const task::Task& t, const SearchOptions& o,
   options.threads = o.threads;
   options.clock = clock;
   if (o.population > 0) options.search.population = o.population;
-  tune::TaskTuner tuner({start_of(arm, t, o.seed)}, {{.weights = {1}}}, options, recorder, nullptr,
-                        "", nullptr);
+  tune::TaskTuner tuner({start_of(arm, o.given, t, o.seed)}, {{.weights = {1}}}, options, recorder,
+                        nullptr, "", nullptr);
   bool stopped = false;
   while (!(stopped = stop && stop()) && tuner.step(stop)) {
   }

@@ -10,6 +10,7 @@
 #include "bench/search/cases.h"
 #include "measure/cores.h"
 #include "support/check.h"
+#include "tune/random_tasks.h"
 
 namespace tenon::quality {
 namespace {
@@ -25,6 +26,8 @@ Json numbers(const std::vector<double>& xs) {
   return out;
 }
 
+constexpr uint64_t kRandomTasks = 4711;
+
 class Worker {
  public:
   explicit Worker(const WorkerOptions& o) : o_(o), target_(target::host_target()) {
@@ -33,12 +36,21 @@ class Worker {
   }
 
   Json answer(const Json& job) {
-    const task::Task t = search::make_case(job.at("task"), target_, false);
+    const task::Task t = task_named(job.at("task"));
     if (job.at("do") == "finals") return finals(t, job);
     return search_for(t, job);
   }
 
  private:
+  // "random7": of random shapes, by a seed that nothing is gathered with.
+  task::Task task_named(const std::string& name) const {
+    if (!name.starts_with("random")) return search::make_case(name, target_, false);
+    const int64_t number = std::stoll(name.substr(6));
+    return tune::random_tasks({.count = number + 1, .seed = kRandomTasks}, target_)
+        .at(static_cast<size_t>(number))
+        .task;
+  }
+
   std::unique_ptr<measure::Measurer> make_device() const {
     task::Protocol protocol;
     protocol.threads = o_.threads;

@@ -174,6 +174,7 @@ void take_records(CompileOptions& options, const Console& console) {
 
 int compile_command(CompileOptions& options, const Console& console) {
   const artifact::Outputs outputs = artifact::parse_outputs(options.emit);
+  if (options.model.schedules == "db" && options.db.empty()) options.db = default_db_file();
   const std::vector<std::string> targets = targets_of(options);
   tell_name(options.model, options.name, console);
   std::vector<artifact::Program> levels;

@@ -9,7 +9,9 @@
 #include <memory>
 #include <set>
 
+#include "files/file.h"
 #include "history/records.h"
+#include "neural/compiled.h"
 #include "runtime/cpus.h"
 #include "support/private_folder.h"
 #include "tools/tenon/command.h"
@@ -29,6 +31,8 @@ struct GatherArgs {
   TuneOptions tune;  // models, target, device, database
   std::string threads = "1";
   std::string programs_from;  // file
+  std::string value;          // file
+  std::string verify = "best";
   tune::RandomTaskOptions random;
   tune::GatherOptions gather;
 };
@@ -223,6 +227,12 @@ int gather_command(GatherArgs a, const Console& console) {
   temporary_place();  // said before the work, not after it
   set_threads(a);
   a.gather.seed = a.random.seed = a.tune.seed;
+  a.gather.verify = a.verify == "best";
+  if (!a.value.empty()) {
+    a.gather.value = std::make_shared<const value::ValueFunction>(
+        value::model_from_bytes(files::read_file(a.value)),
+        neural::compiled_rows_scorers({.cache = {}, .threads = runtime::default_threads()}));
+  }
   const tune::SessionOptions session = session_options(a.tune);
   const std::vector<tune::Model> models = import_models(a.tune, console);
   Tasks tasks = find_tasks(a, models, session.compile, console);
@@ -269,6 +279,22 @@ Run add_gather(CLI::App& command, Console& console) {
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 30))
       ->capture_default_str()
       ->type_name("N");
+  command
+      .add_option("--random-share", a.gather.random_share,
+                  "Of the programs; the others come from a search")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->type_name("X");
+  command
+      .add_option("--value", a.value,
+                  "A value function that leads to the other programs, instead of a search")
+      ->type_name("FILE");
+  command
+      .add_option("--verify", a.verify,
+                  "Compare the best of each task with the reference: best, off")
+      ->check(CLI::IsMember({"best", "off"}))
+      ->capture_default_str()
+      ->type_name("WHAT");
   command.add_option("--seed", a.tune.seed, "Of everything that is drawn at random")
       ->capture_default_str()
       ->type_name("N");

@@ -15,6 +15,7 @@
 #include "runtime/cpus.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/explain/sections.h"
+#include "tools/tenon/commands/explain/why.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/network_source.h"
@@ -28,6 +29,7 @@ struct ExplainOptions {
   ProgramOptions program;
   ModelOptions model;
   std::string task;
+  std::string why;
   std::vector<std::string> show = {"loops", "summary", "accuracy"};
   std::string html, db;
   bool measure = false;
@@ -154,6 +156,7 @@ int explain(ExplainOptions& options, const Console& console) {
   if (layouts) {
     return explain_layouts(options, console);
   }
+  if (!options.why.empty()) return explain_why(options.model, options.why, console);
   const compile::TaskList list = load_tasks(options.model, console);
   if (options.task.empty()) {
     console.answer(console.json() ? tools::to_text(list_json(list)) : list_text(list));
@@ -172,6 +175,10 @@ Run add_explain(CLI::App& command, Console& console) {
   command
       .add_option("--task", options->task, "Kernel, task or node of the model (default: list them)")
       ->type_name("NAME");
+  command
+      .add_option("--why", options->why,
+                  "Of a task: what the value function decides, expects, and had to choose from")
+      ->type_name("TASK");
   command
       .add_option("--show", options->show,
                   fmt::format("Any of {}; of a whole model {}: algorithms, layouts and conversions "

@@ -43,6 +43,29 @@ void add_export(CLI::App& verb, Options& o) {
   add_machine_options(verb, o.select);
 }
 
+void add_value(CLI::App& verb, Options& o) {
+  verb.add_option("file", o.file, "File to write (default: none; only what held-out tasks say)")
+      ->type_name("FILE");
+  verb.add_option("--beginnings", o.beginnings,
+                  "Partial programs to learn from, of each program; 0: whole programs alone")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_option("--epochs", o.epochs, "How often all are learned")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_option("--width", o.width, "Of the network")
+      ->check(CLI::IsMember({16, 32, 64, 128, 256}))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_flag("--rank", o.rank, "Learn the order of programs, not how much worse each is");
+  verb.add_option("--seed", o.seed, "Of first weights and draws")
+      ->capture_default_str()
+      ->type_name("N");
+  add_machine_options(verb, o.select);
+}
+
 constexpr Verb<Options> kVerbs[] = {
     {"ls", "List models: what they learned from, how good and how old they are", add_ls, model_ls},
     {"train", "Train models on all records of the database, now", add_train, model_train},
@@ -50,6 +73,8 @@ constexpr Verb<Options> kVerbs[] = {
      model_score},
     {"export", "Write a model to a file that tenon tune --cost-model takes anywhere", add_export,
      model_export},
+    {"value", "Train a value function, which finds good programs without measuring", add_value,
+     model_value},
 };
 
 }  // namespace

@@ -20,13 +20,20 @@ struct ModelVerbOptions {
   DbOptions db;
   history::SelectionOptions select;  // target and protocol alone
   std::string cost_model = "xgb";    // row of cost::models
-  std::string file;                  // score: to read, empty: none; export: to write
+  std::string file;                  // score: to read, empty: none; export, value: to write
+  // Of `value`:
+  int64_t beginnings = 4;  // partial programs that are learned from, of each program
+  int64_t epochs = 30;
+  int64_t width = 64;  // of the network
+  bool rank = false;   // learns to rank, instead of how much worse each is
+  uint64_t seed = 1;
 };
 
 int model_ls(const ModelVerbOptions& options, const Console& console);
 int model_train(const ModelVerbOptions& options, const Console& console);
 int model_score(const ModelVerbOptions& options, const Console& console);
 int model_export(const ModelVerbOptions& options, const Console& console);
+int model_value(const ModelVerbOptions& options, const Console& console);
 
 // ---- what they share -----------------------------------------------------------------------------------------------
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "value/decisions.h"
+
+#include <utility>
+
+namespace tenon::value {
+
+Result<Look> look_at(const space::Space& space, std::span<const space::Choice> made) {
+  space::Prefix prefix(made);
+  Watch watch(prefix);
+  auto program = space.write(watch);
+  if (!program) return program.illegal();
+  if (!prefix.fits()) return Illegal{.code = IllegalCode::kBadFactor};
+  return Look{std::move(program.value()), watch.take(), made.size()};
+}
+
+}  // namespace tenon::value
