@@ -35,11 +35,12 @@ std::vector<int64_t> Order::next(size_t minibatch) {
 
 // Runs of a task are about equally long: none is left with a single lesson.
 void Order::shuffle_all() {
-  for (auto& [task, lessons] : tasks_) {
+  for (auto& of_task : tasks_) {
+    std::vector<int64_t>& lessons = of_task.second;
     shuffle(lessons, random_);
     const size_t runs = (lessons.size() + of_one_task_ - 1) / of_one_task_;
-    const auto at = [&, all = lessons.size()](size_t run) {
-      return lessons.begin() + static_cast<std::ptrdiff_t>(run * all / runs);
+    const auto at = [&](size_t run) {
+      return lessons.begin() + static_cast<std::ptrdiff_t>(run * lessons.size() / runs);
     };
     for (size_t r = 0; r < runs; ++r) runs_.emplace_back(at(r), at(r + 1));
   }

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "support/check.h"
@@ -94,8 +95,9 @@ class Beam {
   }
 
   void keep(std::vector<Child>& children) {
-    std::stable_sort(children.begin(), children.end(),
-                     [](const Child& a, const Child& b) { return a.worth > b.worth; });
+    std::sort(children.begin(), children.end(), [](const Child& a, const Child& b) {
+      return std::tie(b.worth, a.parent, a.value) < std::tie(a.worth, b.parent, b.value);
+    });
     std::vector<Look> next;
     for (Child& c : children) {
       if (!c.whole.values.empty()) {
@@ -116,8 +118,8 @@ class Beam {
     const auto worth = score_rows(v_, rows, options_.threads);
     std::vector<size_t> order(all.size());
     std::iota(order.begin(), order.end(), size_t{0});
-    std::stable_sort(order.begin(), order.end(),
-                     [&](size_t a, size_t b) { return worth[a] > worth[b]; });
+    std::sort(order.begin(), order.end(),
+              [&](size_t a, size_t b) { return std::tie(worth[b], a) < std::tie(worth[a], b); });
     std::vector<Found> found;
     for (size_t i = 0; i < std::min(most, order.size()); ++i) {
       auto look = look_at(space_, all[order[i]]->choices);
@@ -137,6 +139,11 @@ class Beam {
 };
 
 }  // namespace
+
+std::vector<Found> beam(const space::Space& space, const RowMaker& maker, const ValueFunction& v,
+                        const BeamOptions& options, size_t most) {
+  return Beam(space, maker, v, options).run(most);
+}
 
 std::vector<int64_t> values_of(const Decision& d, size_t most) {
   const size_t n = d.domain.size();

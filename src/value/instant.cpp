@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "history/transplant.h"
@@ -50,8 +51,9 @@ std::vector<Found> Instant::candidates(const space::Space& space, const RowMaker
   for (Look& l : more) {
     if (known.insert(l.program.hash).second) all.push_back(rated(v_, maker, std::move(l)));
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Found& a, const Found& b) { return a.worth > b.worth; });
+  std::sort(all.begin(), all.end(), [](const Found& a, const Found& b) {
+    return std::tie(b.worth, a.look.program.hash) < std::tie(a.worth, b.look.program.hash);
+  });
   return all;
 }
 
@@ -94,8 +96,9 @@ std::vector<Reason> reasons(const space::Space& space, const RowMaker& maker,
         r.others.emplace_back(value, worth);
       }
     }
-    std::stable_sort(r.others.begin(), r.others.end(),
-                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::sort(r.others.begin(), r.others.end(), [](const auto& a, const auto& b) {
+      return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+    });
     out.push_back(std::move(r));
   }
   return out;

@@ -43,8 +43,8 @@ history::Known records_of(const task::Task& t, size_t n, uint64_t seed) {
     const auto p = space->sample(rng);
     if (p) k.entries.push_back({p->trace, p->choices, pretend_seconds(p->choices)});
   }
-  std::stable_sort(k.entries.begin(), k.entries.end(),
-                   [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  std::sort(k.entries.begin(), k.entries.end(),
+            [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
   return k;
 }
 
