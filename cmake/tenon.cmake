@@ -2,6 +2,7 @@
 # tenon_module(NAME SOURCES a.cpp ... DEPS ir ... [ALONE]): one folder, one static library tenon_NAME.
 # tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
 #   BOTH: a unit test that does less, or something else, under sanitizers; ./dev test runs it without them, too.
+#   PLAIN: a unit test that takes minutes under sanitizers; ./dev test runs it without them, with --long in both ways.
 #   LONG_ARGS --runs=100000 adds the entry NAME_long, which only ./dev test --long runs.
 #   COST 300 lets it start before tests of less cost: about its seconds under sanitizers.
 # tenon_use_torch(TARGET): a program of the build tree finds the plug-in tenon-torch, where that is built.
@@ -31,6 +32,7 @@ if(TENON_SANITIZE)
 endif()
 
 add_custom_target(unit_tests) # what ./dev test builds with sanitizers
+add_custom_target(long_unit_tests) # what it builds besides with --long
 # ./dev test runs most unit tests with sanitizers alone, so that they are built once.
 option(TENON_UNIT_TESTS_APART "Unit tests that are the same under sanitizers are not part of all" OFF)
 
@@ -119,14 +121,16 @@ function(tenon_run name binary labels)
 endfunction()
 
 function(tenon_test name)
-  cmake_parse_arguments(ARG "BOTH" "COST" "SOURCES;DEPS;LIBS;LABELS;ARGS;LONG_ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "BOTH;PLAIN" "COST" "SOURCES;DEPS;LIBS;LABELS;ARGS;LONG_ARGS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name}_test ${ARG_SOURCES})
   list(TRANSFORM ARG_DEPS PREPEND tenon_)
   target_link_libraries(${name}_test PRIVATE ${ARG_DEPS} ${ARG_LIBS} GTest::gtest GTest::gtest_main)
   target_include_directories(${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   tenon_batch(${name}_test)
-  if(ARG_BOTH)
+  if(ARG_PLAIN)
+    set(ARG_LABELS unit-plain)
+  elseif(ARG_BOTH)
     set(ARG_LABELS unit-both)
   elseif(NOT ARG_LABELS)
     set(ARG_LABELS unit)
@@ -140,6 +144,8 @@ function(tenon_test name)
   endif()
   if("unit" IN_LIST ARG_LABELS OR ARG_BOTH)
     add_dependencies(unit_tests ${name}_test)
+  elseif(ARG_PLAIN)
+    add_dependencies(long_unit_tests ${name}_test)
   endif()
   if("unit" IN_LIST ARG_LABELS AND TENON_UNIT_TESTS_APART)
     set_target_properties(${name}_test PROPERTIES EXCLUDE_FROM_ALL ON)
