@@ -17,7 +17,7 @@ namespace {
 
 using space::HoleKind;
 
-constexpr uint64_t kVersion = 1;  // a change of what a column means is another version
+constexpr uint64_t kVersion = 2;  // a change of what a column means is another version
 
 // Words of a task's kind ("transposed-conv2.f32"); each is a column.
 constexpr std::array kKinds{"conv", "grouped", "depthwise", "transposed", "matmul", "pool", "map",
@@ -36,13 +36,15 @@ constexpr size_t kAxes = 10;
 constexpr size_t kLevels = 4;
 constexpr size_t kStructures = 16;  // by the hash of their names
 constexpr size_t kAlgorithms = 10;
-constexpr size_t kProgramFacts = 6;  // of the completed program
-constexpr size_t kNumbers = 13;      // of a decision
+constexpr size_t kProgramFacts = 6 + cost::kTail;  // of the completed program
+constexpr size_t kNumbers = 13;                    // of a decision
+constexpr size_t kMostLoops = 8;                   // the innermost
 
 constexpr size_t kFacts = 1 + kKinds.size() + kSizes.size() + 2 + kProgramFacts;
+constexpr size_t kLoop = 1 + 4 + cost::kAnnotations + 3 * cost::kAccesses;
 constexpr size_t kDecision =
     1 + kHoleKinds + kRoles.size() + kAxes + kLevels + kStructures + kAlgorithms + kNumbers;
-constexpr size_t kColumns = kFacts + kDecision;
+constexpr size_t kColumns = kFacts + kLoop + kDecision;
 
 float doublings(double x) { return static_cast<float>(std::log2(1 + std::max(0.0, x)) / 8); }
 
@@ -131,7 +133,8 @@ std::string RowMaker::structure(int64_t algorithm, int64_t value) const {
   return known ? it->second[static_cast<size_t>(value)] : std::string();
 }
 
-void RowMaker::add_facts(const Look& look, size_t made, std::vector<float>& out) const {
+void RowMaker::add_facts(const Look& look, size_t made, const cost::LoopContext& context,
+                         std::vector<float>& out) const {
   const size_t first = out.size();
   out.resize(first + kColumns);
   Writer w(std::span(out).subspan(first, kFacts));
@@ -146,13 +149,37 @@ void RowMaker::add_facts(const Look& look, size_t made, std::vector<float>& out)
   w.put(known ? std::clamp(std::log2(s / drafted_by_rule_) / 4, -2.0, 2.0) : 0);
   w.put(s > 0 ? std::log2(s * 1e12 / std::max(task_.flops, 1.0)) / 16 : 0);
   w.put(doublings(static_cast<double>(look.program.trace.size())));
+  for (const float f : context.tail) w.put(f / 8);
   TENON_CHECK(w.at() == kFacts) << w.at();
+}
+
+void RowMaker::add_loops(const cost::LoopContext& context, std::vector<float>& out) {
+  const size_t n = context.loops.size();
+  for (size_t i = n - std::min(n, kMostLoops); i < n; ++i) {
+    const size_t first = out.size();
+    out.resize(first + kColumns);
+    Writer w(std::span(out).subspan(first + kFacts, kLoop));
+    const cost::LoopFacts& l = context.loops[i];
+    w.put(1);
+    w.put(static_cast<double>(n - i) / 8);
+    w.put(doublings(l.length));
+    w.put(doublings(l.topdown));
+    w.put(doublings(l.bottomup));
+    w.one_of(cost::kAnnotations, static_cast<int64_t>(l.annotation));
+    for (size_t a = 0; a < cost::kAccesses; ++a) {
+      const bool there = a < context.accesses;
+      w.put(there ? doublings(std::abs(context.at(i, a).stride)) : 0);
+      w.put(there ? doublings(context.at(i, a).count) : 0);
+      w.put(there ? doublings(context.at(i, a).reuse) : 0);
+    }
+    TENON_CHECK(w.at() == kLoop) << w.at();
+  }
 }
 
 void RowMaker::add_decision(const Decision& d, int64_t algorithm, std::vector<float>& out) const {
   const size_t first = out.size();
   out.resize(first + kColumns);
-  Writer w(std::span(out).subspan(first + kFacts, kDecision));
+  Writer w(std::span(out).subspan(first + kFacts + kLoop, kDecision));
   w.put(1);
   w.one_of(kHoleKinds, static_cast<int64_t>(d.hole.kind) - 1);
   const std::string role = roles_.role(d.hole.stage);
@@ -188,8 +215,12 @@ void RowMaker::add_decision(const Decision& d, int64_t algorithm, std::vector<fl
 cost::Row RowMaker::rows(const Look& look, size_t made) const {
   cost::Row row;
   row.width = row_columns();
-  row.values.reserve((1 + made) * kColumns);
-  add_facts(look, made, row.values);
+  row.values.reserve((1 + kMostLoops + made) * kColumns);
+  const cost::LoopContext context =
+      look.program.bounds == nullptr ? cost::LoopContext{}
+                                     : cost::loop_context(look.program.state, *look.program.bounds);
+  add_facts(look, made, context, row.values);
+  add_loops(context, row.values);
   const int64_t algorithm = algorithm_of(look.decisions);
   for (size_t i = 0; i < made; ++i) add_decision(look.decisions[i], algorithm, row.values);
   return row;

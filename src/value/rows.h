@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the value function sees of a partial program: a row with facts about its task and about the program that the rules
-// would complete it to, and a row for each decision that was made. Names and numbers of stages do not occur, so that
-// decisions about one task say something about those of another.
+// would complete it to, a row for each loop around that program's dominant statement, and a row for each decision that
+// was made. Names and numbers of stages do not occur, so that decisions about one task say something about those of another.
 //
 //   facts     conv, 64 columns, depth 64, 56 x 56, 3 x 3 ..; half decided; drafted at 1.3 times the rule's program
+//   loop      the innermost: 16 iterations, vectorised, 1 element of X, 16 of W ..
 //   decision  factor, of the output, axis 3, level 0: 16 of 1..64, twice the rule's, a multiple of the vector ..
-//   decision  ..
 #pragma once
 
 #include <map>
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/loop_features.h"
 #include "cost/row.h"
 #include "history/stage_roles.h"
 #include "task/task.h"
@@ -34,7 +35,9 @@ class RowMaker {
 
  private:
   cost::Row rows(const Look& look, size_t made) const;
-  void add_facts(const Look& look, size_t made, std::vector<float>& out) const;
+  void add_facts(const Look& look, size_t made, const cost::LoopContext& context,
+                 std::vector<float>& out) const;
+  static void add_loops(const cost::LoopContext& context, std::vector<float>& out);
   void add_decision(const Decision& d, int64_t algorithm, std::vector<float>& out) const;
   std::string structure(int64_t algorithm, int64_t value) const;
 
