@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
+#include "layers.h"
+#include "order.h"
 #include "random.h"
 
 namespace tenon::tree_gru {
@@ -33,43 +36,17 @@ enum Part {
   kScore
 };
 
-std::vector<std::pair<int64_t, int64_t>> shapes(const tenon_tree_sizes& s) {
+Shapes shapes(const tenon_tree_sizes& s) {
   const int64_t columns = s.columns, hidden = s.hidden, slots = s.slots;
   return {{columns, hidden},        {1, hidden},     {hidden, 3 * hidden}, {1, 3 * hidden},
           {hidden, 3 * hidden},     {1, 3 * hidden}, {hidden, slots},      {1, slots},
           {slots * hidden, hidden}, {1, hidden},     {1, hidden}};
 }
 
-torch::Tensor indices(const std::vector<int64_t>& v) { return torch::tensor(v, torch::kLong); }
-
-// Products as convolutions of one pixel: libtorch leaves those to oneDNN, where a plain product is
-// what the system's BLAS makes of it, up to six times slower.
-torch::Tensor kernel_of(const torch::Tensor& weights) {
-  return weights.t().reshape({weights.size(1), weights.size(0), 1, 1});
-}
-
-torch::Tensor convolved(const torch::Tensor& in, const torch::Tensor& kernel,
-                        const torch::Tensor& bias) {
-  const torch::Tensor pixels = in.reshape({in.size(0), in.size(1), 1, 1});
-  return torch::conv2d(pixels, kernel, bias.squeeze(0)).flatten(1);
-}
-
-// in * weights + bias
-torch::Tensor dense(const torch::Tensor& in, const torch::Tensor& weights,
-                    const torch::Tensor& bias) {
-  return convolved(in, kernel_of(weights), bias);
-}
-
 torch::Tensor values_of(const tenon_trees& trees, int64_t columns) {
   int64_t nodes = 0;
   for (uint64_t t = 0; t < trees.trees; ++t) nodes += trees.nodes[t];
   return torch::from_blob(const_cast<float*>(trees.values), {nodes, columns});
-}
-
-std::vector<torch::Tensor> copies(const std::vector<torch::Tensor>& tensors) {
-  std::vector<torch::Tensor> out;
-  for (const torch::Tensor& t : tensors) out.push_back(t.detach().clone());
-  return out;
 }
 
 std::vector<Depth> by_depth(const tenon_trees& trees, const std::vector<int64_t>& asked) {
@@ -91,51 +68,6 @@ std::vector<Depth> by_depth(const tenon_trees& trees, const std::vector<int64_t>
   }
   return out;
 }
-
-// An endless order of the lessons: runs of one task, shuffled anew when all were seen.
-class Order {
- public:
-  Order(const tenon_tree_lessons& lessons, agent::Random& random) : random_(random) {
-    for (uint64_t t = 0; t < lessons.trees.trees; ++t) {
-      tasks_[lessons.tasks[t]].push_back(static_cast<int64_t>(t));
-    }
-  }
-
-  std::vector<int64_t> next() {
-    std::vector<int64_t> batch;
-    while (batch.size() < kMinibatch && (batch.empty() || !runs_.empty())) {
-      if (runs_.empty()) shuffle_all();
-      batch.insert(batch.end(), runs_.back().begin(), runs_.back().end());
-      runs_.pop_back();
-    }
-    return batch;
-  }
-
- private:
-  template <class T>
-  void shuffle(std::vector<T>& v) {
-    for (size_t i = v.size(); i > 1; --i) {
-      const auto j = static_cast<size_t>(random_.unit() * static_cast<double>(i));
-      std::swap(v[i - 1], v[std::min(i - 1, j)]);
-    }
-  }
-
-  void shuffle_all() {
-    for (auto& [task, trees] : tasks_) {
-      shuffle(trees);
-      for (size_t i = 0; i < trees.size(); i += kOfOneTask) {
-        const size_t end = std::min(trees.size(), i + kOfOneTask);
-        runs_.emplace_back(trees.begin() + static_cast<std::ptrdiff_t>(i),
-                           trees.begin() + static_cast<std::ptrdiff_t>(end));
-      }
-    }
-    shuffle(runs_);
-  }
-
-  agent::Random& random_;
-  std::map<uint32_t, std::vector<int64_t>> tasks_;
-  std::vector<std::vector<int64_t>> runs_;
-};
 
 // Empty where all are alike.
 Pairs pairs_of(const tenon_tree_lessons& lessons, const std::vector<int64_t>& batch,
@@ -163,19 +95,10 @@ Pairs pairs_of(const tenon_tree_lessons& lessons, const std::vector<int64_t>& ba
 TreeGru::TreeGru(const tenon_tree_sizes& sizes, const float* weights) : sizes_(sizes) {
   // Sums stay the same whatever the machine has.
   at::set_num_threads(1);
-  for (const auto& [rows, columns] : shapes(sizes)) {
-    parts_.push_back(torch::from_blob(const_cast<float*>(weights), {rows, columns}).clone());
-    parts_.back().requires_grad_();
-    weights += rows * columns;
-  }
+  parts_ = read_parts(shapes(sizes), weights);
 }
 
-void TreeGru::copy_weights(float* to) const {
-  for (const torch::Tensor& p : parts_) {
-    const auto* from = p.data_ptr<float>();
-    to = std::copy(from, from + p.numel(), to);
-  }
-}
+void TreeGru::copy_weights(float* to) const { write_parts(parts_, to); }
 
 torch::Tensor TreeGru::states_of(const std::vector<Depth>& depths, const torch::Tensor& own) {
   const torch::Tensor kernel = kernel_of(parts_[kChildren]);
@@ -246,7 +169,9 @@ torch::Tensor TreeGru::loss_of(const tenon_tree_lessons& lessons, const std::vec
 
 void TreeGru::train(const tenon_tree_lessons& lessons) {
   agent::Random random(lessons.seed);
-  Order order(lessons, random);
+  std::vector<int64_t> all(lessons.trees.trees);
+  std::iota(all.begin(), all.end(), 0);
+  Order order(all, lessons.tasks, kOfOneTask, random);
   torch::optim::Adam adam(parts_,
                           torch::optim::AdamOptions(kLearningRate).weight_decay(kWeightDecay));
   const std::vector<int64_t> asked(lessons.asked, lessons.asked + lessons.asked_count);
@@ -257,7 +182,7 @@ void TreeGru::train(const tenon_tree_lessons& lessons) {
   uint32_t best_at = 0;
   std::vector<torch::Tensor> best_parts = copies(parts_);
   for (uint32_t i = 1; i <= lessons.minibatches && i <= best_at + kPatience; ++i) {
-    const std::vector<int64_t> batch = order.next();
+    const std::vector<int64_t> batch = order.next(kMinibatch);
     const Pairs pairs = pairs_of(lessons, batch, random);
     if (!pairs.better.empty()) {
       adam.zero_grad();

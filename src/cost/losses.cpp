@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kPartners = 32;    // of a program in the rank loss, half of them on either side
 constexpr double kPairsWeight = 2;  // of all pairs of a program: as if it had two, as in XGBoost
 constexpr size_t kRecallAt = 64;
+constexpr double kLeastChance = 1e-10;  // TLP's, under its logarithm
 
 void clear(size_t n, Derivatives& out) {
   out.first.assign(n, 0);
@@ -96,6 +97,48 @@ void rank_task(const Packs& packs, std::span<const double> scores,
   }
 }
 
+// In the order of their scores: 2^y - 1 and 1 / log2(1 + rank) of each program of a task.
+struct Ranked {
+  std::vector<size_t> programs;
+  std::vector<double> gains, discounts;
+};
+
+// Gains are divided by the best that the sum of gain * discount can be.
+Ranked ranked(const Packs& packs, std::span<const double> scores,
+              const std::vector<size_t>& programs) {
+  Ranked out{programs, {}, {}};
+  std::sort(out.programs.begin(), out.programs.end(), [&](size_t a, size_t b) {
+    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+  });
+  for (const size_t p : out.programs) {
+    out.gains.push_back(std::exp2(std::max(double{packs.labels[p]}, 0.0)) - 1);
+    out.discounts.push_back(1 / std::log2(static_cast<double>(out.gains.size() + 1)));
+  }
+  std::vector<double> best = out.gains;
+  std::sort(best.rbegin(), best.rend());
+  double most = 0;
+  for (size_t i = 0; i < best.size(); ++i) most += best[i] * out.discounts[i];
+  for (double& g : out.gains) g /= std::max(most, kLeastChance);
+  return out;
+}
+
+void lambda_rank_task(std::span<const double> scores, const Ranked& r, Derivatives& out) {
+  for (size_t i = 0; i < r.programs.size(); ++i) {
+    for (size_t j = 0; j < r.programs.size(); ++j) {
+      if (r.gains[i] <= r.gains[j]) continue;
+      const size_t better = r.programs[i], worse = r.programs[j];
+      const double swap =
+          std::abs(r.discounts[i] - r.discounts[j]) * (r.gains[i] - r.gains[j]) / std::log(2.0);
+      const double right = 1 / (1 + std::exp(scores[worse] - scores[better]));
+      out.error -= swap * std::log(std::max(right, kLeastChance));
+      if (right < kLeastChance) continue;
+      out.first[better] -= swap * (1 - right);
+      out.first[worse] += swap * (1 - right);
+      for (const size_t p : {better, worse}) out.second[p] += swap * right * (1 - right);
+    }
+  }
+}
+
 double recall_of(const Packs& packs, std::span<const double> scores,
                  const std::vector<size_t>& programs) {
   const auto ordered = [&](auto value) {
@@ -155,6 +198,27 @@ void rank_loss(const Packs& packs, std::span<const double> scores, std::span<con
     rank_task(packs, scores, programs, out, sum);
   }
   out.error = sum.weight > 0 ? sum.loss / sum.weight : 0;
+}
+
+void lambda_rank_loss(const Packs& packs, std::span<const double> scores,
+                      std::span<const char> counts, Derivatives& out) {
+  clear(scores.size(), out);
+  for (const auto& programs : by_task(packs, counts)) {
+    lambda_rank_task(scores, ranked(packs, scores, programs), out);
+  }
+}
+
+void value_loss(const Packs& packs, std::span<const double> scores, std::span<const char> counts,
+                Derivatives& out) {
+  clear(scores.size(), out);
+  const auto n = std::count_if(counts.begin(), counts.end(), [](char c) { return c != 0; });
+  for (size_t p = 0; p < scores.size(); ++p) {
+    if (counts[p] == 0) continue;
+    const double y = std::max(packs.labels[p], kLeastWorth);
+    const double residual = scores[p] - std::log(y), weight = y / static_cast<double>(n);
+    out.first[p] = residual == 0 ? 0 : std::copysign(weight, residual);
+    out.error += weight * std::abs(residual);
+  }
 }
 
 std::vector<double> scores_of(const Packs& packs, std::span<const float> predicted) {

@@ -6,6 +6,9 @@
 //   Ansor's   y * (score - y)^2 / 2              fast programs weigh most, failures (y = 0) nothing
 //   squared   (score - y)^2 / 2
 //   rank      log(1 + exp(worse score - better score))   over pairs of programs of one task
+//   lambda    -w log2(sigmoid(better score - worse score))   over all pairs of one task, where w is
+//             what the sum of (2^y - 1) / log2(1 + rank), 1 at best, would change by a swap
+//   value     |score - log(y)| * y, where y is at least 1 / 64
 //
 // With Ansor's and y = 0.5, each row of a program gets the gradient (score - 0.5) * 0.5.
 #pragma once
@@ -44,7 +47,12 @@ struct Derivatives {
 };
 using Loss = void(const Packs& packs, std::span<const double> scores, std::span<const char> counts,
                   Derivatives& out);
-Loss ansor_loss, squared_loss, rank_loss;
+// The errors of lambda_rank_loss (TLP's) and value_loss are the losses themselves, a sum and a mean;
+// ranks and so weights of pairs are taken as constants.
+Loss ansor_loss, squared_loss, rank_loss, lambda_rank_loss, value_loss;
+
+// Of a label, in the value loss.
+inline constexpr float kLeastWorth = 1.0F / 64;
 
 // The sums over the rows of each program.
 std::vector<double> scores_of(const Packs& packs, std::span<const float> predicted);

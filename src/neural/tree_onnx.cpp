@@ -66,7 +66,7 @@ class Writer {
   }
 
   Tensor whole(TreePartNumber number) {
-    const cost::TreePart& p = parts_[number];
+    const cost::NetworkPart& p = parts_[number];
     const auto w = net_.part(number);
     return m_.floats(std::string(p.name), {p.rows, p.columns}, {w.begin(), w.end()});
   }
@@ -77,7 +77,7 @@ class Writer {
   }
   // A third of the columns.
   Tensor gate(TreePartNumber number, size_t which) {
-    const cost::TreePart& p = parts_[number];
+    const cost::NetworkPart& p = parts_[number];
     const auto w = net_.part(number);
     const auto hidden = static_cast<size_t>(hidden_);
     std::vector<float> values;

@@ -135,13 +135,44 @@ TEST(Losses, OfRanksIsOneFunctionForManyPrograms) {
 TEST(Losses, OfRanksStayFiniteForScoresFarApart) {
   Case c = made_up(8);
   for (size_t i = 0; i < 8; ++i) c.scores[i] = i % 3 == 0 ? 1e6 : -1e6;
-  const Derivatives d = of(rank_loss, c);
-  EXPECT_TRUE(std::isfinite(d.error));
-  for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(std::isfinite(d.first[i]) && d.second[i] >= 0);
+  for (Loss* loss : {rank_loss, lambda_rank_loss}) {
+    const Derivatives d = of(loss, c);
+    EXPECT_TRUE(std::isfinite(d.error));
+    for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(std::isfinite(d.first[i]) && d.second[i] >= 0);
+  }
+}
+
+// Worked by hand from TLP's definition.
+TEST(Losses, LambdaRankHasItsGoldenValues) {
+  const Packs packs{{1, 1, 1}, {1.0F, 0.5F, 0.8F}, {0, 0, 0}};
+  const auto expect = [&](std::vector<double> scores, double loss, std::vector<double> gradient) {
+    Derivatives d;
+    lambda_rank_loss(packs, scores, std::vector<char>(3, 1), d);
+    EXPECT_NEAR(d.error, loss, 1e-6);
+    for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(d.first[i], gradient[i], 1e-6) << i;
+  };
+  expect({0.5, 0.2, 0.9}, 0.168552, {-0.077398, 0.074837, 0.002561});
+  expect({0.9, 0.2, 0.5}, 0.164400, {-0.116757, 0.099413, 0.017344});
+}
+
+TEST(Losses, LambdaRankAndValueHaveTheirDerivatives) {
+  for (Loss* loss : {lambda_rank_loss, value_loss}) {
+    for (const size_t n : {2U, 9U, 24U}) {
+      expect_derivatives(loss, made_up(n), [&](const Case& at) { return of(loss, at).error; });
+    }
+  }
+}
+
+TEST(Losses, OfValuesIsTheDistanceOfLogarithms) {
+  const Packs packs{{1, 1, 1}, {0.5F, 0, 1}, {0, 0, 1}};
+  Derivatives d;
+  value_loss(packs, std::vector<double>{0, 0, 9}, std::vector<char>{1, 1, 0}, d);
+  EXPECT_NEAR(d.error, (0.5 * std::log(2) + std::log(64) / 64) / 2, 1e-12);
 }
 
 TEST(Losses, OfOneProgramHaveNothingToRank) {
   const Case c{{{1}, {1.0F}, {0}}, {0.5}, {1}};
+  EXPECT_EQ(of(lambda_rank_loss, c).error, 0);
   EXPECT_EQ(of(rank_loss, c).error, 0);
   EXPECT_EQ(of(rank_loss, c).first, std::vector<double>{0});
 }

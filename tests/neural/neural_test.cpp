@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "cost/models/shared.h"
 #include "cost/models/treegru.h"
+#include "cost/random_rows.h"
 #include "cost/random_trees.h"
 #include "neural/models.h"
 #include "support/check.h"
@@ -42,6 +44,78 @@ TEST(Compiled, ScoresTreesAsPlainLoopsDo) {
   expect_like_plain(net, *scorer, cost::random_trees(6, 12, 7, 3, rng));
   EXPECT_TRUE(scorer->score({}).empty());
   EXPECT_THROW(scorer->score(std::vector<Row>{cost::random_tree(6, 8, 1, rng)}), InternalError);
+}
+
+void expect_like_plain(const cost::AttentionNetwork& net, const cost::RowsScorer& scorer,
+                       const std::vector<Row>& sets) {
+  for (uint32_t o = 0; o < net.sizes.outputs; ++o) {
+    const auto right = cost::plain_rows_scorer(net, Keep::kForThisRun)->score(sets, o);
+    const auto got = scorer.score(sets, o);
+    ASSERT_EQ(got.size(), right.size());
+    for (size_t i = 0; i < right.size(); ++i) {
+      EXPECT_NEAR(got[i], right[i], 1e-5 * std::max(1.0F, std::abs(right[i]))) << i;
+    }
+  }
+}
+
+// Sets of 8 and 9 rows are longer than any padding.
+TEST(CompiledRows, ScoreSetsAsPlainLoopsDo) {
+  Rng rng(3);
+  const auto make =
+      compiled_rows_scorers({.cache = {}, .threads = 1, .rows = {.batch = 5, .paddings = {3, 7}}});
+  for (const tenon_attention_sizes sizes :
+       {tenon_attention_sizes{5, 12, 3, 2}, tenon_attention_sizes{3, 6, 1, 1}}) {
+    const auto net = cost::random_attention_network(sizes, rng);
+    const auto scorer = make(net, Keep::kForThisRun);
+    expect_like_plain(net, *scorer, cost::random_sets(sizes.columns, 33, 9, rng));
+    EXPECT_TRUE(scorer->score({}, 0).empty());
+    EXPECT_THROW(scorer->score({}, sizes.outputs), InternalError);
+  }
+}
+
+// With the form that cost models use, from several threads that all need a padding first.
+TEST(CompiledRows, ScoreFromSeveralThreads) {
+  Rng rng(4);
+  const auto net = cost::random_attention_network({40, 64, 4, 1}, rng);
+  const auto scorer = compiled_rows_scorers({.cache = {}, .threads = 2})(net, Keep::kForThisRun);
+  const auto sets = cost::random_sets(40, 70, 20, rng);
+  std::vector<std::vector<float>> answers(4);
+  for_each_parallel(answers.size(), 4, [&](size_t i) { answers[i] = scorer->score(sets, 0); });
+  expect_like_plain(net, *scorer, sets);
+  for (const auto& a : answers) EXPECT_EQ(a, answers[0]);
+}
+
+TEST(CompiledRows, PaddingDoesNotChangeAScore) {
+  Rng rng(5);
+  const auto net = cost::random_attention_network({5, 12, 3, 1}, rng);
+  const auto scorer =
+      compiled_rows_scorers({.cache = {}, .threads = 1, .rows = {.batch = 3, .paddings = {2, 7}}})(
+          net, Keep::kForThisRun);
+  const Row small = cost::random_set(5, 2, rng), large = cost::random_set(5, 7, rng);
+  const float alone = scorer->score(std::vector<Row>{small}, 0)[0];
+  const float beside = scorer->score(std::vector<Row>{large, small}, 0)[1];
+  EXPECT_NEAR(beside, alone, 1e-5 * std::max(1.0F, std::abs(alone)));
+}
+
+TEST(CompiledRows, AreKeptForOthers) {
+  Rng rng(6);
+  const auto net = cost::random_attention_network({5, 12, 3, 1}, rng);
+  const PrivateFolder folder = PrivateFolder::temporary("test");
+  const CompileNetworks how{
+      .cache = folder.path(), .threads = 1, .rows = {.batch = 3, .paddings = {2, 7}}};
+  const auto sets = cost::random_sets(5, 3, 2, rng);
+  const auto kept = [&] {
+    return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+  };
+  const auto first = compiled_rows_scorers(how)(net, Keep::kForOthers)->score(sets, 0);
+  EXPECT_EQ(kept(), 1);  // the other padding was not needed
+  EXPECT_EQ(compiled_rows_scorers(how)(net, Keep::kForOthers)->score(sets, 0), first);
+  EXPECT_EQ(kept(), 1);
+  const auto other = cost::random_attention_network({5, 12, 3, 1}, rng);
+  compiled_rows_scorers(how)(other, Keep::kForThisRun)->score(sets, 0);
+  EXPECT_EQ(kept(), 1);
+  compiled_rows_scorers(how)(other, Keep::kForOthers)->score(sets, 0);
+  EXPECT_EQ(kept(), 2);
 }
 
 class CompiledTreeGru : public testing::Test {

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cost/models/tree_lessons.h"
 
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include "cost/losses.h"
 #include "support/check.h"
-#include "support/plug_in.h"
 
 namespace tenon::cost {
 
@@ -47,12 +45,8 @@ void TreeLessons::add(const Sample& s) {
 }
 
 TreeTrainer find_tree_trainer() {
-  const Interface found = plug_in_interface("", TENON_TREE_TRAINER_SYMBOL);
-  const auto* functions = static_cast<const tenon_tree_trainer_functions*>(found.functions);
-  if (functions != nullptr && functions->version != TENON_TREE_TRAINER_VERSION) {
-    return {nullptr, "its trainer is for another version of tenon"};
-  }
-  return {functions, found.why};
+  return find_trainer<tenon_tree_trainer_functions>(TENON_TREE_TRAINER_SYMBOL,
+                                                    TENON_TREE_TRAINER_VERSION);
 }
 
 void train(const tenon_tree_trainer_functions& trainer, const TreeLessons& lessons, uint64_t seed,
@@ -72,9 +66,7 @@ void train(const tenon_tree_trainer_functions& trainer, const TreeLessons& lesso
       &quality};
   std::vector<float> weights = network.weights;
   const int32_t failed = trainer.train(&network.sizes, &given, weights.data());
-  const bool finite =
-      std::all_of(weights.begin(), weights.end(), [](float w) { return std::isfinite(w); });
-  if (failed != 0 || !finite) throw UserError("the plug-in tenon-torch failed to train a network");
+  check_trained(failed, weights);
   network.weights = std::move(weights);
 }
 

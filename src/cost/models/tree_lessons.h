@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "cost/model.h"
@@ -23,10 +22,7 @@ struct TreeLessons {
   void add(const Sample& s);
 };
 
-struct TreeTrainer {
-  const tenon_tree_trainer_functions* functions = nullptr;  // null: `why` says why not
-  std::string why;
-};
+using TreeTrainer = NetworkTrainer<tenon_tree_trainer_functions>;
 TreeTrainer find_tree_trainer();
 
 void train(const tenon_tree_trainer_functions& trainer, const TreeLessons& lessons, uint64_t seed,

@@ -90,29 +90,23 @@ class PlainScorer : public TreeScorer {
 
 TreeParts parts_of(const tenon_tree_sizes& sizes) {
   const int64_t columns = sizes.columns, hidden = sizes.hidden, slots = sizes.slots;
-  TreeParts parts{{{"embed", columns, hidden, 0},
-                   {"embed.bias", 1, hidden, 0},
-                   {"node", hidden, 3 * hidden, 0},
-                   {"node.bias", 1, 3 * hidden, 0},
-                   {"children", hidden, 3 * hidden, 0},
-                   {"children.bias", 1, 3 * hidden, 0},
-                   {"slots", hidden, slots, 0},
-                   {"slots.bias", 1, slots, 0},
-                   {"head", slots * hidden, hidden, 0},
-                   {"head.bias", 1, hidden, 0},
-                   {"score", 1, hidden, 0}}};
-  for (size_t p = 1; p < parts.size(); ++p)
-    parts[p].first = parts[p - 1].first + parts[p - 1].size();
-  return parts;
+  return in_a_row<kTreeParts>({{{"embed", columns, hidden},
+                                {"embed.bias", 1, hidden},
+                                {"node", hidden, 3 * hidden},
+                                {"node.bias", 1, 3 * hidden},
+                                {"children", hidden, 3 * hidden},
+                                {"children.bias", 1, 3 * hidden},
+                                {"slots", hidden, slots},
+                                {"slots.bias", 1, slots},
+                                {"head", slots * hidden, hidden},
+                                {"head.bias", 1, hidden},
+                                {"score", 1, hidden}}});
 }
 
-size_t weights_of(const tenon_tree_sizes& sizes) {
-  const TreeParts parts = parts_of(sizes);
-  return parts.back().first + parts.back().size();
-}
+size_t weights_of(const tenon_tree_sizes& sizes) { return parts_of(sizes).back().end(); }
 
 std::span<const float> TreeNetwork::part(TreePartNumber number) const {
-  const TreePart p = parts_of(sizes)[number];
+  const NetworkPart p = parts_of(sizes)[number];
   return std::span(weights).subspan(p.first, p.size());
 }
 
@@ -121,7 +115,7 @@ TreeNetwork fresh_tree_network(const tenon_tree_sizes& sizes, uint64_t seed) {
   Rng rng(seed);
   const TreeParts parts = parts_of(sizes);
   for (const TreePartNumber number : {kEmbed, kOfNode, kOfChildren, kSlots, kHead, kScore}) {
-    const TreePart& p = parts[number];
+    const NetworkPart& p = parts[number];
     const double radius = 1 / std::sqrt(static_cast<double>(number == kScore ? p.columns : p.rows));
     for (size_t i = 0; i < p.size(); ++i) {
       net.weights[p.first + i] = static_cast<float>(radius * (2 * rng.unit() - 1));

@@ -14,25 +14,18 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "cost/models/network.h"
 #include "cost/models/tree_trainer.h"
 #include "cost/row.h"
 
 namespace tenon::cost {
 
-// A matrix among the weights, row-major; one row: a bias or w2.
-struct TreePart {
-  std::string_view name;
-  int64_t rows, columns;
-  size_t first;  // of its numbers
-  size_t size() const { return static_cast<size_t>(rows * columns); }
-};
 inline constexpr size_t kTreeParts = 11;
 // In the order in which weights are kept: the dense layer of E and its bias, the products of E for
 // r, z and n side by side and their bias, those of s, Ws, W1, w2.
-using TreeParts = std::array<TreePart, kTreeParts>;
+using TreeParts = std::array<NetworkPart, kTreeParts>;
 enum TreePartNumber : uint8_t {
   kEmbed,
   kEmbedBias,
@@ -63,10 +56,6 @@ class TreeScorer {
  public:
   virtual ~TreeScorer() = default;
   virtual std::vector<float> score(std::span<const Row> rows) const = 0;
-};
-enum class Keep : uint8_t {
-  kForOthers,  // of a saved model: the next program may ask for the same
-  kForThisRun,
 };
 using MakeTreeScorer =
     std::function<std::unique_ptr<TreeScorer>(const TreeNetwork& network, Keep keep)>;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network of src/cost/models/attention_network.h by libtorch, and its training as in TLP: Adam,
+// gradients clipped, LambdaRank or the value loss.
+//
+//   Attention net(sizes, weights, threads);
+//   net.train(lessons);
+//   net.copy_weights(weights);
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/models/attention_trainer.h"
+
+namespace tenon::attention {
+
+// TLP's loss of one list, which is sorted by score: each pair
+// with different labels weighs by what swapping it would change. Labels below 0 count as 0.
+torch::Tensor lambda_rank(const torch::Tensor& scores, const torch::Tensor& labels);
+
+class Attention {
+ public:
+  Attention(const tenon_attention_sizes& sizes, const float* weights, uint32_t threads);
+
+  void train(const tenon_attention_lessons& lessons);
+  // Of all lessons as one batch; returns the gradient by each weight in `gradient`.
+  double loss(const tenon_attention_lessons& lessons, float* gradient);
+  // It answers for these sets, which go by their numbers: outputs of a set side by side.
+  std::vector<float> score(const tenon_row_sets& sets, const std::vector<int64_t>& asked);
+  void copy_weights(float* to) const;
+
+ private:
+  class Sets;
+  torch::Tensor scores_of(const Sets& sets, const std::vector<int64_t>& asked);
+  std::vector<float> score(const Sets& sets, const std::vector<int64_t>& asked);
+  torch::Tensor loss_of(const tenon_attention_lessons& lessons, const Sets& sets,
+                        const std::vector<int64_t>& batch);
+
+  tenon_attention_sizes sizes_;
+  std::vector<torch::Tensor> parts_;  // in the order of attention_network.h
+};
+
+}  // namespace tenon::attention
