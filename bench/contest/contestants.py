@@ -147,6 +147,19 @@ def pointers(arrays):
     return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
 
 
+def set_shapes(library, name, context, inputs):
+    """Where sizes are open: those of the inputs."""
+    if getattr(library, f"{name}_dim_count")() == 0:
+        return
+    set_shape = getattr(library, f"{name}_set_shape")
+    set_shape.argtypes = [ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.c_int32,
+                          ctypes.POINTER(ctypes.c_char_p)]
+    for index, array in enumerate(inputs):
+        why = ctypes.c_char_p()
+        if set_shape(context, index, (ctypes.c_int64 * array.ndim)(*array.shape), array.ndim, ctypes.byref(why)) != 0:
+            raise RuntimeError((why.value or b"set_shape failed without a reason").decode())
+
+
 def make_tenon(job):
     """The compiled artifact through the C interface of its header."""
     path = next(job.artifact.glob("lib*.so"))
@@ -167,6 +180,7 @@ def make_tenon(job):
     if not context:
         raise RuntimeError((why.value or b"create failed without a reason").decode())
     created = time.perf_counter()
+    set_shapes(library, name, context, inputs)
 
     def infer(_alive=inputs):  # the pointers alone do not keep the inputs
         status = run(context, input_pointers, output_pointers)

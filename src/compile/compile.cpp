@@ -36,8 +36,7 @@ class Weights {
 
   Param add(const graph::Data& data, const Stored& stored) {
     const layout::Layout& l = stored.layout;
-    const std::string how =
-        (stored.transform ? stored.transform->text() : "") + layout::to_string(l);
+    const std::string how = how_packed(stored);
     const auto key = std::pair(packed_ != nullptr ? packed_->same_as_before(data) : data, how);
     const auto [it, first] = known_.try_emplace(key);
     if (first) {

@@ -21,6 +21,18 @@ std::vector<std::vector<int64_t>> shapes_of(const std::vector<artifact::TensorIn
   return shapes;
 }
 
+using Moved = std::map<int64_t, int64_t>;  // offsets of weights
+
+void move_weights(artifact::Variant& v, const Moved& moved) {
+  const auto move = [&](artifact::Param& p) {
+    if (p.place == Place::kWeights) p.offset = moved.at(p.offset);
+  };
+  for (artifact::FlowOp& op : v.flow) {
+    for (artifact::Param* p : {&op.to, &op.from, &op.at}) move(*p);
+  }
+  for (artifact::Step& s : v.steps) std::for_each(s.params.begin(), s.params.end(), move);
+}
+
 // "k3_conv" of one program as the name of kernel 17 of all: "k17_conv".
 std::string renamed(const std::string& name, size_t index) {
   return fmt::format("k{}_{}", index, name.substr(name.find('_') + 1));
@@ -75,7 +87,7 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
     all_.target = program.target;
   }
   TENON_CHECK(all_.variants.size() < all_.variants.capacity());
-  std::map<int64_t, int64_t> moved;
+  Moved moved;
   for (const artifact::Weight& w : program.weights) moved[w.offset] = keep_weight(w.data);
   artifact::Variant v{sizes,
                       shapes_of(program.inputs),
@@ -90,15 +102,8 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
   }
   calls_.resize(found_.size());
   all_.variants.push_back(std::move(v));
-  for (artifact::FlowOp& op : all_.variants.back().flow) {
-    for (artifact::Param* p : {&op.to, &op.from, &op.at}) {
-      if (p->place == Place::kWeights) p->offset = moved.at(p->offset);
-    }
-  }
+  move_weights(all_.variants.back(), moved);
   for (artifact::Step& s : all_.variants.back().steps) {
-    for (artifact::Param& p : s.params) {
-      if (p.place == Place::kWeights) p.offset = moved.at(p.offset);
-    }
     const size_t kernel = first + static_cast<size_t>(s.kernel);
     s.task = found_[kernel].kernel.task;
     s.flops = found_[kernel].kernel.flops;
@@ -136,6 +141,30 @@ void Joiner::give_numbers(size_t found, int32_t kernel, const std::vector<int64_
     const auto bytes = static_cast<int64_t>(numbers.size() * sizeof(int64_t));
     s->params.insert(s->params.begin(), {Place::kNumbers, 0, keep_numbers(numbers), bytes});
   }
+}
+
+// A weight that is the beginning of a larger one, such as the first rows of a table, is read there.
+void Joiner::share_beginnings() {
+  std::vector<artifact::Weight> all = std::move(all_.weights);
+  std::sort(all.begin(), all.end(), [](const artifact::Weight& a, const artifact::Weight& b) {
+    const int64_t x = a.data->bytes(), y = b.data->bytes();
+    return x != y ? x > y : a.offset < b.offset;
+  });
+  all_.weights.clear();
+  all_.weights_bytes = 0;
+  Moved moved;
+  for (const artifact::Weight& w : all) {
+    const auto in = std::find_if(
+        all_.weights.begin(), all_.weights.end(),
+        [&](const artifact::Weight& kept) { return begins_with(*kept.data, *w.data); });
+    const bool fresh = in == all_.weights.end();
+    // One without elements may have been at the place of another.
+    moved.try_emplace(w.offset, fresh ? all_.weights_bytes : in->offset);
+    if (!fresh) continue;
+    all_.weights.push_back({all_.weights_bytes, w.data});
+    all_.weights_bytes += artifact::align_up(w.data->bytes(), artifact::alignment(all_.target));
+  }
+  for (artifact::Variant& v : all_.variants) move_weights(v, moved);
 }
 
 // Programs of all tasks, those of the largest size first.
@@ -208,6 +237,7 @@ void Joiner::set_largest() {
 
 artifact::Program Joiner::finish() {
   TENON_CHECK(all_.variants.size() == all_.variants.capacity());
+  share_beginnings();
   join_plans();
   share_kernels();
   set_largest();

@@ -40,6 +40,7 @@ class Joiner {
   };
   void take_size_inputs(artifact::Program& program) const;
   int64_t keep_weight(const std::shared_ptr<const ir::Array>& data);
+  void share_beginnings();
   void join_plans();
   void share_kernels();
   int64_t keep_numbers(const std::vector<int64_t>& numbers);

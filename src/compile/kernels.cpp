@@ -21,13 +21,6 @@ std::map<std::string, Stored> edges_of(const schedule::State& s) {
   return edges;
 }
 
-task::Program program_of(const plan::NetworkTask& t) {
-  if (t.program) return *t.program;
-  task::Served served = task::serve(t.task, t.trace);
-  TENON_CHECK(bool(served)) << "a chosen schedule is refused: " << served.why;
-  return *std::move(served.program);
-}
-
 // The input whose memory the first step of each task may write to.
 std::vector<int32_t> in_place_of(const plan::Network& n) {
   std::vector<int32_t> out(n.tasks.size(), -1);
@@ -53,6 +46,17 @@ Lowered lower_task(const plan::Network& n, size_t task, int32_t in_place) {
 }
 
 }  // namespace
+
+std::string how_packed(const Stored& stored) {
+  return (stored.transform ? stored.transform->text() : "") + layout::to_string(stored.layout);
+}
+
+task::Program program_of(const plan::NetworkTask& t) {
+  if (t.program) return *t.program;
+  task::Served served = task::serve(t.task, t.trace);
+  TENON_CHECK(bool(served)) << "a chosen schedule is refused: " << served.why;
+  return *std::move(served.program);
+}
 
 std::vector<Lowered> lower_tasks(const plan::Network& network, const plan::Options& options) {
   const std::vector<int32_t> in_place = in_place_of(network);

@@ -19,10 +19,16 @@ struct Stored {
   std::shared_ptr<const schedule::WeightTransform> transform;
 };
 
+// In a word or two: constants of one tensor that are packed alike have the same bytes.
+std::string how_packed(const Stored& stored);
+
 struct Lowered {
   artifact::Kernel kernel;
   std::map<std::string, Stored> edges;  // of every tensor, constants too
 };
+
+// The one that was made when the trace was found, or made now.
+task::Program program_of(const plan::NetworkTask& t);
 
 // One for each task.
 std::vector<Lowered> lower_tasks(const plan::Network& network, const plan::Options& options);

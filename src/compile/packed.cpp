@@ -23,6 +23,12 @@ bool equal_bytes(const ir::Array& a, const ir::Array& b) {
          (a.bytes() == 0 || std::memcmp(a.data(), b.data(), static_cast<size_t>(a.bytes())) == 0);
 }
 
+bool begins_with(const ir::Array& a, const ir::Array& beginning) {
+  const auto bytes = static_cast<size_t>(beginning.bytes());
+  return beginning.bytes() <= a.bytes() &&
+         (bytes == 0 || std::memcmp(a.data(), beginning.data(), bytes) == 0);
+}
+
 graph::Data PackedWeights::same_as_before(const graph::Data& data) {
   const std::scoped_lock guard(lock_);
   if (first_.contains(data)) return data;

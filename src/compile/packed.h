@@ -35,5 +35,6 @@ artifact::Program build(const plan::Network& network, const Options& options, Pa
 // The hash looks at some of the bytes only.
 uint64_t sampled_hash(const ir::Array& a);
 bool equal_bytes(const ir::Array& a, const ir::Array& b);
+bool begins_with(const ir::Array& a, const ir::Array& beginning);
 
 }  // namespace tenon::compile

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "compile/agree.h"
 #include "compile/evaluator.h"
 #include "compile/items.h"
 #include "compile/join.h"
@@ -233,6 +234,49 @@ void limit(graph::Graph& g, const std::vector<PaddedDim>& padded, const Dims& di
   add_limits(g, all);
 }
 
+// What is decided about the model, size by size.
+class Decisions {
+ public:
+  Decisions(const OpenModel& model, const Dims& dims, const std::vector<PaddedDim>& padded,
+            std::string name, const Options& how)
+      : model_(model), dims_(dims), padded_(padded), name_(std::move(name)), how_(how) {}
+
+  plan::Network at(const std::vector<int64_t>& sizes) const {
+    graph::Graph g = padded_.empty() ? model_.at(sizes) : folded_at(model_, sizes, how_.evaluate);
+    limit(g, padded_, dims_);
+    plan::Network network = compile::decide(std::move(g), name_, how_);
+    if (!padded_.empty()) use_steady_programs(network, how_);
+    return network;
+  }
+
+ private:
+  const OpenModel& model_;
+  const Dims& dims_;
+  const std::vector<PaddedDim>& padded_;
+  std::string name_;
+  const Options& how_;
+};
+
+// Every combination of compiled sizes. The largest is decided first, and built last as the order has it.
+void add_all(const Dims& dims, const Decisions& decisions, const Options& how,
+             const std::function<void(size_t done, size_t total)>& tell, Joiner& joiner) {
+  std::vector<size_t> at(dims.size());
+  for (size_t d = 0; d < dims.size(); ++d) at[d] = dims[d].compiled.size() - 1;
+  const plan::Network largest = decisions.at(sizes_at(dims, at));
+  Agreement agreement(largest, how);
+  PackedWeights packed;
+  const size_t count = count_of(dims);
+  for (size_t done = 0; done < count; ++done) {
+    next(dims, at);
+    tell(done, count);
+    const std::vector<int64_t> sizes = sizes_at(dims, at);
+    if (done + 1 == count) return joiner.add(sizes, build(largest, how, &packed));
+    plan::Network network = decisions.at(sizes);
+    agreement.apply(network);
+    joiner.add(sizes, build(network, how, &packed));
+  }
+}
+
 }  // namespace
 
 artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
@@ -243,29 +287,18 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   }
   Dims dims;
   for (const OpenModel::Dim& d : model.dims) dims.push_back({d.name, d.sizes, d.sizes});
-  const graph::Evaluator evaluate =
-      remembering(options.evaluate ? options.evaluate : compiled_evaluator());
-  const std::vector<PaddedDim> padded = choose_padding(model, dims, evaluate);
-  const int32_t batch = choose_parts(model, dims);
-  std::vector<size_t> first(dims.size(), 0);
-  Joiner joiner(dims, model.input_dims, output_dims(padded, model.at(sizes_at(dims, first))),
-                batch);
-  std::vector<size_t> at(dims.size(), 0);
-  const size_t count = count_of(dims);
-  size_t done = 0;
   Options how = options;
   how.progress = {};
-  how.evaluate = evaluate;
-  PackedWeights packed;
-  do {
-    const std::vector<int64_t> sizes = sizes_at(dims, at);
-    if (options.progress) options.progress("sizes", done++, count);
-    graph::Graph g = padded.empty() ? model.at(sizes) : folded_at(model, sizes, evaluate);
-    limit(g, padded, dims);
-    plan::Network network = compile::decide(std::move(g), name, how);
-    if (!padded.empty()) use_steady_programs(network, how);
-    joiner.add(sizes, build(network, how, &packed));
-  } while (next(dims, at));
+  how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  const std::vector<PaddedDim> padded = choose_padding(model, dims, how.evaluate);
+  const int32_t batch = choose_parts(model, dims);
+  const std::vector<size_t> first(dims.size(), 0);
+  Joiner joiner(dims, model.input_dims, output_dims(padded, model.at(sizes_at(dims, first))),
+                batch);
+  const auto tell = [&](size_t done, size_t total) {
+    if (options.progress) options.progress("sizes", done, total);
+  };
+  add_all(dims, Decisions(model, dims, padded, name, how), how, tell, joiner);
   return joiner.finish();
 }
 

@@ -29,6 +29,8 @@ class SteadyTiles : public space::Decider {
     }
     if (hole.name == "nb") return legal(hole, 2);
     if (hole.name == "at") return hole.domain.at(0);  // work on rows beforehand
+    if (hole.name == "rows")
+      return hole.domain.at(0);  // by loops: rows are of another length at every size
     return hole.rule;
   }
 

@@ -28,6 +28,7 @@ using te::ComputeOp;
 
 constexpr int64_t kUnrolled = 16;  // vectors of a row
 constexpr int64_t kMostVectors = 4;
+constexpr int64_t kLoops = 1, kCopies = 2;  // how short rows are worked on
 
 class Writer {
  public:
@@ -130,6 +131,35 @@ class Writer {
     nb_ = ask_vectors(b_.stage(block_->name()), "nb", rule, vectors);
     jv_ = nb_ * v_;
     jn_ = arith::ceil_div(vectors, nb_.value);
+    ask_rows();
+  }
+
+  // Copies of the work on each vector are faster than a loop, and another program for each length of rows.
+  void ask_rows() {
+    const bool any = std::any_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+      const Row row = row_of(*kept.op);
+      return has_vectors(*kept.op, row) && row.extent <= kUnrolled * row.lanes;
+    });
+    if (!any) return;
+    rows_ =
+        b_.ask({HoleKind::kSwitch, out_.id, 0}, "rows", Domain::range(kLoops, kCopies), kCopies);
+  }
+
+  struct Row {
+    int64_t lanes, extent;
+  };
+  Row row_of(const ComputeOp& op) const {
+    return {t_.lanes(op.output.dtype().bytes()),
+            (op.is_reduction() ? op.reduce_axes[0] : op.axes.back()).extent};
+  }
+
+  bool has_vectors(const ComputeOp& op, const Row& row) const {
+    if (row.lanes < 2) return false;
+    return op.is_reduction() ? row.extent >= 2 * row.lanes : full(op) && row.extent >= row.lanes;
+  }
+
+  bool is_unrolled(const Row& row) const {
+    return rows_ == kCopies && row.extent <= kUnrolled * row.lanes;
   }
 
   // Vectors of a register tile.
@@ -161,17 +191,16 @@ class Writer {
   // Partial results in the lanes of a vector, then across them.
   void reduce(Kept& kept) {
     const size_t rank = kept.op->axes.size();
-    const int64_t v = t_.lanes(kept.op->output.dtype().bytes());
-    const int64_t extent = kept.op->reduce_axes[0].extent;
-    if (v < 2 || extent < 2 * v) return;
+    const Row row = row_of(*kept.op);
+    if (!has_vectors(*kept.op, row)) return;
     const StageRef stage = b_.stage(kept.op->name());
-    const auto lanes = b_.split<2>(b_.axis(stage, rank), {v})[1];
+    const auto lanes = b_.split<2>(b_.axis(stage, rank), {row.lanes})[1];
     kept.factored = b_.rfactor(lanes, static_cast<int64_t>(rank));
     b_.vectorize(b_.axis(stage, rank));
     const Loop partial = b_.axis(kept.factored, rank), sum = b_.axis(kept.factored, rank + 1);
     b_.reorder({sum, partial});
     b_.vectorize(partial);
-    if (extent <= kUnrolled * v) b_.unroll(sum);
+    if (is_unrolled(row)) b_.unroll(sum);
   }
 
   // batch.., blocks of rows, panels of columns, the tile
@@ -238,11 +267,11 @@ class Writer {
   }
 
   void row_vectors(StageRef stage, const ComputeOp& op) {
-    const int64_t v = t_.lanes(op.output.dtype().bytes());
-    if (v < 2 || op.axes.back().extent < v) return;
-    const auto [outer, lanes] = b_.split<2>(b_.axis(stage, op.axes.size() - 1), {v});
+    const Row row = row_of(op);
+    if (!has_vectors(op, row)) return;
+    const auto [outer, lanes] = b_.split<2>(b_.axis(stage, op.axes.size() - 1), {row.lanes});
     b_.vectorize(lanes);
-    if (op.axes.back().extent <= kUnrolled * v) b_.unroll(outer);
+    if (is_unrolled(row)) b_.unroll(outer);
   }
 
   void tile_scores() {
@@ -319,8 +348,9 @@ class Writer {
   Loop rows_loop_;                          // over blocks of rows
   std::optional<Loop> head_loop_;
   Value nd_ = 1, nb_ = 1, in_ = 1;  // vectors of a tile: of the result, of scores; blocks of rows
-  int64_t v_ = 1, dv_ = 1;          // lanes: of scores, of the result
-  int64_t jv_ = 1, jn_ = 1;         // columns of a panel, panels
+  int64_t rows_ = kCopies;
+  int64_t v_ = 1, dv_ = 1;   // lanes: of scores, of the result
+  int64_t jv_ = 1, jn_ = 1;  // columns of a panel, panels
 };
 
 }  // namespace

@@ -64,6 +64,11 @@ std::string batch_mlp() {
                value("output", "y", "batch 7"));
 }
 
+std::string wide_layer() {
+  return model(value("input", "x", "batch 16") + weights("w", {16, 1000}) +
+               node("MatMul", "x w", "y") + value("output", "y", "batch 1000"));
+}
+
 std::string attention_block() {
   return model(value("input", "x", "batch seq 16") + weights("wq", {16, 16}) +
                weights("wk", {16, 16}) + weights("wv", {16, 16}) + weights("gain", {16}) +

@@ -14,6 +14,7 @@ namespace tenon::compile {
 // The bytes of ONNX files.
 std::string batch_cnn();        // x: batch x 3 x 12 x 12
 std::string batch_mlp();        // x: batch x 20
+std::string wide_layer();       // x: batch x 16, a dense layer of 1000
 std::string attention_block();  // x: batch x seq x 16, softmax(x x') x, then layer norm
 std::string
 masked_attention();  // x: batch x seq x 16, mask: batch x seq; all rows, their sum and their largest

@@ -14,6 +14,7 @@
 #include "artifact/random_array.h"
 #include "artifact/verify.h"
 #include "artifact/write.h"
+#include "compile/packed.h"
 #include "compile/size_models.h"
 #include "graph/define.h"
 #include "support/rng.h"
@@ -272,6 +273,27 @@ TEST(Sizes, KernelsAndWeightsAreShared) {
   EXPECT_EQ(program.weights_bytes, alone.weights_bytes);
   RecordProperty("kernels_of_one_size", static_cast<int>(alone.kernels.size()));
   RecordProperty("kernels_of_sixty", static_cast<int>(program.kernels.size()));
+}
+
+// One item alone would have its weights in wider panels than eight.
+TEST(Sizes, WeightsArePackedAlike) {
+  Options v4;
+  v4.target = target::parse_target("x86-64-v4");
+  const Sized all(wide_layer(), {{"batch", "1..8"}});
+  const artifact::Program one = compile(all.at({1}), "net", v4);
+  const artifact::Program eight = compile(all.at({8}), "net", v4);
+  ASSERT_FALSE(equal_bytes(*one.weights[0].data, *eight.weights[0].data));
+  const artifact::Program program = compile_sizes(all.model, "net", v4);
+  ASSERT_EQ(program.weights.size(), 1U);
+  EXPECT_TRUE(equal_bytes(*program.weights[0].data, *eight.weights[0].data));
+  Served(wide_layer(), {{"batch", "1..8"}}).check_all(8);
+}
+
+// The first rows of a table of positions are the beginning of those of a longer sequence.
+TEST(Sizes, BeginningsOfTablesAreShared) {
+  const Sized all(positions(), {{"batch", "1"}, {"seq", "1..64"}});
+  const artifact::Program alone = compile(all.at({64}), "net", host());
+  EXPECT_LE(compile_sizes(all.model, "net", host()).weights_bytes, alone.weights_bytes);
 }
 
 TEST(Sizes, WhatIsWrittenVerifies) {
