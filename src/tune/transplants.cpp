@@ -12,22 +12,41 @@ namespace {
 
 constexpr size_t kMostPrograms = 8;
 constexpr size_t kMostTasks = 6;
+constexpr const char* kValue = "value";
 
 }  // namespace
 
-void Transplants::begin(history::KnownPrograms& known, const space::Space& space,
-                        search::Strategy& strategy, size_t round) {
-  if (begun_) return;
-  begun_ = true;
+void Transplants::add_instant(const value::Instant& instant, const space::Space& space, size_t most,
+                              std::vector<space::Program>& to) {
+  const auto chosen = instant.choose(space.task());
+  if (!chosen) return;
+  nearest_.emplace_back(kValue);
+  std::vector<const space::Program*> best{&chosen->taken.look.program};
+  for (const value::Found& f : chosen->others) best.push_back(&f.look.program);
+  for (size_t i = 0; i < std::min(most, best.size()); ++i) {
+    from_.emplace(best[i]->hash, kValue);
+    to.push_back(*best[i]);
+  }
+}
+
+void Transplants::add_alike(history::KnownPrograms& known, const space::Space& space, size_t most,
+                            std::vector<space::Program>& to) {
   const auto nearest = known.nearest(space.task(), kMostTasks);
   for (const history::KnownTask& t : nearest) nearest_.push_back(t.key);
-  std::vector<space::Program> programs;
-  for (history::Transplant& t :
-       history::transplants(space, nearest, std::min(kMostPrograms, round / 4))) {
-    from_[t.program.hash] = t.task;
-    programs.push_back(std::move(t.program));
+  for (history::Transplant& t : history::transplants(space, nearest, most)) {
+    if (from_.emplace(t.program.hash, t.task).second) to.push_back(std::move(t.program));
   }
-  strategy.begin_with(std::move(programs));
+}
+
+void Transplants::begin(history::KnownPrograms* known, const value::Instant* instant,
+                        const space::Space& space, search::Strategy& strategy, size_t round) {
+  if (begun_) return;
+  begun_ = true;
+  const size_t most = std::min(kMostPrograms, round / 4);
+  std::vector<space::Program> programs;
+  if (instant != nullptr) add_instant(*instant, space, most, programs);
+  if (known != nullptr) add_alike(*known, space, most, programs);
+  if (!programs.empty()) strategy.begin_with(std::move(programs));
 }
 
 std::optional<events::Transplanted> Transplants::told(const std::string& task,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one task takes over from tasks that are alike: its strategy begins with their programs, and
-// what came of them is told once they were measured.
+// What one task takes over from tasks that are alike, and what a value function would choose for it:
+// its strategy begins with these programs, and what came of them is told once they were measured.
 #pragma once
 
 #include <map>
@@ -13,6 +13,7 @@
 #include "history/known_programs.h"
 #include "search/strategy/strategy.h"
 #include "task/record.h"
+#include "value/instant.h"
 
 namespace tenon::tune {
 
@@ -21,9 +22,9 @@ struct TaskResult;
 class Transplants {
  public:
   // Before the first proposals of the task; again: nothing. At most a quarter of a round of `round`
-  // programs, and no more than eight.
-  void begin(history::KnownPrograms& known, const space::Space& space, search::Strategy& strategy,
-             size_t round);
+  // programs of each kind, and no more than eight. Both may be null.
+  void begin(history::KnownPrograms* known, const value::Instant* instant,
+             const space::Space& space, search::Strategy& strategy, size_t round);
   // What came of those in a round; nothing if it had none of them.
   std::optional<events::Transplanted> told(const std::string& task,
                                            std::span<const space::Program> proposed,
@@ -31,8 +32,14 @@ class Transplants {
                                            const TaskResult& result) const;
 
  private:
+  void add_instant(const value::Instant& instant, const space::Space& space, size_t most,
+                   std::vector<space::Program>& to);
+  void add_alike(history::KnownPrograms& known, const space::Space& space, size_t most,
+                 std::vector<space::Program>& to);
+
   bool begun_ = false;
-  std::map<uint64_t, std::string> from_;  // by hash of the program: key of the task it comes from
+  // By hash of the program: key of the task it comes from, or kValue.
+  std::map<uint64_t, std::string> from_;
   std::vector<std::string> nearest_;      // keys in the order of likeness
 };
 

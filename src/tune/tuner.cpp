@@ -267,10 +267,8 @@ struct TaskTuner::Impl {
     Rng own = rng.fork();
     e.strategy->set_population(population.of_batch(batch_size(), options.round));
     batch.proposed = watch.time("search", [&] {
-      if (options.known != nullptr) {
-        e.transplants.begin(*options.known, *e.space, *e.strategy,
-                            static_cast<size_t>(options.round));
-      }
+      e.transplants.begin(options.known.get(), options.instant.get(), *e.space, *e.strategy,
+                          static_cast<size_t>(options.round));
       return e.strategy->propose(n, own);
     });
     if (batch.proposed.empty()) {

@@ -17,6 +17,7 @@
 #include "db/db.h"
 #include "events/events.h"
 #include "history/known_programs.h"
+#include "value/instant.h"
 #include "measure/measure.h"
 #include "search/strategy/strategy.h"
 #include "task/task.h"
@@ -50,6 +51,8 @@ struct TunerOptions {
   std::shared_ptr<RunModel> model;  // what the stages of a run share; null: one of these options
   // Whose programs tasks begin with, shared likewise; null: none.
   std::shared_ptr<history::KnownPrograms> known;
+  // What it would choose is tried before anything else; null: nothing.
+  std::shared_ptr<const value::Instant> instant;
   Verify verify = Verify::kBest;
   // Programs that round worse (plan::Errors::judge) are left alone, and told of.
   templates::Accuracy accuracy = templates::Accuracy::kFast;

@@ -110,6 +110,7 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
   add("--pairs", o.pairs, usual.pairs);
   add("--transplant", o.transplant, usual.transplant);
   add("--programs", o.programs, usual.programs);
+  add("--value", o.value, usual.value);
   add("--layouts", o.layouts, usual.layouts);
   add("--layout-agent", o.layout_agent, usual.layout_agent);
   add("--cost-model", o.cost_model, usual.cost_model);

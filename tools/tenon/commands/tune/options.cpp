@@ -51,6 +51,10 @@ void add_space_options(CLI::App& command, TuneOptions& o) {
                   "A table of programs for --transplant, instead of the one that comes with tenon")
       ->type_name("FILE");
   command
+      .add_option("--value", o.value,
+                  "A value function whose choices are tried first; 'shipped': tenon's own")
+      ->type_name("FILE");
+  command
       .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
       ->check(CLI::IsMember(layout_names()))
       ->capture_default_str();

@@ -30,6 +30,7 @@ struct TuneOptions {
   std::string pairs = "on";
   std::string transplant = "on";
   std::string programs;  // file
+  std::string value;     // file, or "shipped"; empty: none
   std::string layouts = "evolution";
   std::string layout_agent;  // file
   std::string cost_model = "xgb";

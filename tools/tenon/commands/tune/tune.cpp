@@ -17,6 +17,7 @@
 #include "tools/tenon/commands/tune/report.h"
 #include "tools/tenon/commands/tune/warnings.h"
 #include "tools/tenon/helper_tools.h"
+#include "tools/tenon/instant_source.h"
 #include "tools/tenon/interrupt.h"
 #include "tools/tenon/text.h"
 #include "tune/pretend_timer.h"
@@ -196,6 +197,12 @@ int tune_command(const TuneOptions& o, const Console& console) {
   tune::SessionOptions session = session_options(o);
   session.programs = known_programs(o, console);
   session.compile.known = shipped_programs(session.compile.target);
+  if (!o.value.empty()) {
+    InstantSource from;
+    from.file = o.value == "shipped" ? "" : o.value;
+    from.space = session.tuner.space;
+    session.tuner.instant = find_instant(from, session.compile.target, console);
+  }
   std::vector<tune::Model> models = import_models(o, console);
   if (o.dry_run) {
     return dry_run(o, models, session, console);
