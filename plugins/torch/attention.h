@@ -16,10 +16,6 @@
 
 namespace tenon::attention {
 
-// TLP's loss of one list, which is sorted by score: each pair
-// with different labels weighs by what swapping it would change. Labels below 0 count as 0.
-torch::Tensor lambda_rank(const torch::Tensor& scores, const torch::Tensor& labels);
-
 class Sets;
 
 class Attention {

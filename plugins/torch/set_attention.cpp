@@ -30,8 +30,12 @@ void gather(const float* asked, const Sizes& s, int64_t rows, bool turned, float
 }
 
 // The loops below are compiled for what the machine may have.
+#if defined(__x86_64__) && defined(__clang__)
 #define TENON_EACH_MACHINE \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TENON_EACH_MACHINE
+#endif
 
 // c += a b, of m x n numbers, `inner` products each.
 TENON_EACH_MACHINE void multiply_add(const float* a, const float* b, int64_t m, int64_t inner,
