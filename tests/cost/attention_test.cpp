@@ -247,7 +247,8 @@ TEST_F(AttentionByTorch, UnknownLabelsTeachTheirHeadNothing) {
   for (const float v : nothing.gradient) EXPECT_EQ(v, 0);
 }
 
-// Worth is the sum of the first column where the second is large: rows have to be told apart.
+// Worth is the sum of the first column where the second is large: rows have to be told apart. The
+// last column says how many rows there are, which attention cannot see.
 RowsLessons made_up_tasks(size_t tasks, size_t of_each, Rng& rng) {
   RowsLessons out;
   for (size_t t = 0; t < tasks; ++t) {
@@ -256,6 +257,7 @@ RowsLessons made_up_tasks(size_t tasks, size_t of_each, Rng& rng) {
       double sum = 0;
       for (size_t r = 0; r < s.rows(); ++r) {
         sum += s.values[4 * r + 1] > 0 ? double{s.values[4 * r]} : 0;
+        s.values[4 * r + 3] = 1 / static_cast<float>(s.rows());
       }
       worth.push_back(sum);
       out.sets.push_back(std::move(s));
