@@ -17,7 +17,7 @@ namespace {
 
 using space::HoleKind;
 
-constexpr uint64_t kVersion = 2;  // a change of what a column means is another version
+constexpr uint64_t kVersion = 3;  // a change of what a column means is another version
 
 // Words of a task's kind ("transposed-conv2.f32"); each is a column.
 constexpr std::array kKinds{"conv", "grouped", "depthwise", "transposed", "matmul", "pool", "map",
@@ -44,7 +44,8 @@ constexpr size_t kFacts = 1 + kKinds.size() + kSizes.size() + 2 + kProgramFacts;
 constexpr size_t kLoop = 1 + 4 + cost::kAnnotations + 3 * cost::kAccesses;
 constexpr size_t kDecision =
     1 + kHoleKinds + kRoles.size() + kAxes + kLevels + kStructures + kAlgorithms + kNumbers;
-constexpr size_t kColumns = kFacts + kLoop + kDecision;
+// The last column is 1 / rows: a network that takes means cannot count them otherwise.
+constexpr size_t kColumns = kFacts + kLoop + kDecision + 1;
 
 float doublings(double x) { return static_cast<float>(std::log2(1 + std::max(0.0, x)) / 8); }
 
@@ -223,6 +224,8 @@ cost::Row RowMaker::rows(const Look& look, size_t made) const {
   add_loops(context, row.values);
   const int64_t algorithm = algorithm_of(look.decisions);
   for (size_t i = 0; i < made; ++i) add_decision(look.decisions[i], algorithm, row.values);
+  const size_t rows = row.values.size() / kColumns;
+  for (size_t i = 1; i <= rows; ++i) row.values[i * kColumns - 1] = 1.0F / static_cast<float>(rows);
   return row;
 }
 
