@@ -50,7 +50,7 @@ std::string group_of(const std::string& task) {
 Json arm_row(const Arm& a) {
   return {{"name", a.name},          {"space", a.space},     {"strategy", a.strategy},
           {"model", a.cost_model},   {"history", a.history}, {"transplant", a.transplant},
-          {"templates", a.templates}};
+          {"templates", a.start != Start::kSpace}};
 }
 
 class Contest {
