@@ -284,7 +284,7 @@ double pairs_in_order(const RowsLessons& lessons, std::span<const float> scores)
 TEST_F(AttentionByTorch, TrainingOrdersWhatWasHeldOut) {
   Rng rng(7);
   const RowsLessons lessons = made_up_tasks(6, 100, rng), unseen = made_up_tasks(3, 60, rng);
-  const TrainRows how{.epochs = 40, .batch = 64, .seed = 7, .learning_rate = 3e-3F};
+  const TrainRows how{.epochs = 40, .batch = 64, .seed = 7, .threads = 2, .learning_rate = 3e-3F};
   AttentionNetwork net = fresh_attention_network({4, 32, 4, 1}, 3);
   EXPECT_LT(pairs_in_order(unseen, plain(net, unseen.sets)), 0.8);
   train(*trainer_.functions, lessons, how, net);
