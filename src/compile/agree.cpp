@@ -11,8 +11,8 @@
 namespace tenon::compile {
 namespace {
 
-// As slow as this against the size's own program the weights of another are not worth it.
-constexpr double kMostSlower = 1.25;
+// The share of a size's estimated time that it may lose for weights that are stored once.
+constexpr double kMostLost = 0.1;
 
 // Answers by rule, but for the width of panels of weights, which is another program's where it can be.
 class PanelsOf : public space::Decider {
@@ -40,18 +40,25 @@ std::string packing_of(const schedule::State& s) {
   return text;
 }
 
-// Time in flops of one core, as templates estimate it.
-double time_of(const schedule::State& s) {
-  double flops = 0, weights = 0;
+double weights_of(const schedule::State& s) {
+  double bytes = 0;
   for (const schedule::StageId id : s.order()) {
     const schedule::Stage& stage = s.stage(id);
-    if (stage.constant) {
-      weights += static_cast<double>(stage.buffer->elements() * stage.buffer.dtype().bytes());
-    } else if (!stage.is_input() && stage.place != schedule::Place::kInlined) {
-      flops += te::flops(*stage.op);
-    }
+    if (!stage.constant) continue;
+    bytes += static_cast<double>(stage.buffer->elements() * stage.buffer.dtype().bytes());
   }
-  return templates::overlapped(flops, weights, s.target().cpu());
+  return bytes;
+}
+
+// Time in flops of one core, as templates estimate it.
+double time_of(const schedule::State& s) {
+  double flops = 0;
+  for (const schedule::StageId id : s.order()) {
+    const schedule::Stage& stage = s.stage(id);
+    const bool computed = !stage.is_input() && stage.place != schedule::Place::kInlined;
+    if (computed) flops += te::flops(*stage.op);
+  }
+  return templates::overlapped(flops, weights_of(s), s.target().cpu());
 }
 
 // 0: the definition.
@@ -112,25 +119,30 @@ std::optional<task::Program> program_like(const Case& c, templates::Accuracy acc
   return std::move(served.program);
 }
 
-void agree(const Case& c, plan::Errors& errors, const plan::Options& options) {
-  if (c.plan.from != plan::From::kRule || c.like_plan.from != plan::From::kRule) return;
-  if (c.packing.empty()) return;
-  c.task.program = program_of(c.task);
-  if (packing_of(c.task.program->state) == c.packing) return;
+std::optional<Offer> find_offer(const Case& c, plan::Errors& errors, const plan::Options& options) {
+  if (c.plan.from != plan::From::kRule || c.like_plan.from != plan::From::kRule) return {};
+  if (c.packing.empty() || packing_of(c.task.program->state) == c.packing) return {};
   auto program = program_like(c, options.accuracy);
-  if (!program || time_of(program->state) > kMostSlower * time_of(c.task.program->state)) return;
+  if (!program) return {};
   const schedule::State initial(c.task.task.dag, c.task.task.target);
-  const plan::Verdict verdict = errors.judge(options.accuracy, initial, program->trace);
-  if (!verdict.refused.empty()) return;
-  c.plan.trace = schedule::to_text(program->trace, initial);
-  c.plan.choices.clear();
-  c.plan.origin = c.like_plan.origin;
-  if (verdict.error) {
-    c.plan.algorithm = verdict.error->algorithm;
-    c.plan.error = verdict.error->error.relative;
+  plan::Verdict verdict = errors.judge(options.accuracy, initial, program->trace);
+  if (!verdict.refused.empty()) return {};
+  const schedule::State& own = c.task.program->state;
+  const double lost = time_of(program->state) - time_of(own);
+  return Offer{0, *std::move(program), std::move(verdict), lost, weights_of(own), 0};
+}
+
+void take(Offer offer, const std::string& origin, plan::NetworkTask& task, plan::TaskPlan& plan) {
+  const schedule::State initial(task.task.dag, task.task.target);
+  plan.trace = schedule::to_text(offer.program.trace, initial);
+  plan.choices.clear();
+  plan.origin = origin;
+  if (offer.verdict.error) {
+    plan.algorithm = offer.verdict.error->algorithm;
+    plan.error = offer.verdict.error->error.relative;
   }
-  c.task.trace = program->trace;
-  c.task.program = std::move(program);
+  task.trace = offer.program.trace;
+  task.program = std::move(offer.program);
 }
 
 double error_of(const plan::Network& n) {
@@ -155,20 +167,51 @@ Agreement::Agreement(const plan::Network& largest, const plan::Options& options)
   });
 }
 
-void Agreement::apply(plan::Network& n) {
+std::vector<size_t> Agreement::tasks_like(const plan::Network& n) const {
   std::vector<size_t> like(n.tasks.size(), largest_.tasks.size());
   for (size_t step = n.task_of.size(); step-- > 0;) {
     const auto it = tasks_.find(n.call_of(step));
     if (it != tasks_.end()) like[static_cast<size_t>(n.task_of[step])] = it->second;
   }
+  return like;
+}
+
+void Agreement::apply(plan::Network& n) {
+  const std::vector<size_t> like = tasks_like(n);
+  std::vector<std::optional<Offer>> offers(n.tasks.size());
+  std::vector<double> times(n.tasks.size());
+  for_each_parallel(n.tasks.size(), options_.threads, [&](size_t i) {
+    n.tasks[i].program = program_of(n.tasks[i]);
+    times[i] = time_of(n.tasks[i].program->state);
+    if (like[i] == largest_.tasks.size()) return;
+    offers[i] = find_offer({n.tasks[i], n.plan.tasks[i], largest_.tasks[like[i]],
+                            largest_.plan.tasks[like[i]], packing_[like[i]]},
+                           errors_, options_);
+    if (offers[i]) offers[i]->task = i;
+  });
+  double left = 0;
+  for (const int32_t t : n.task_of) {
+    left += kMostLost * times[static_cast<size_t>(t)];
+    if (auto& offer = offers[static_cast<size_t>(t)]) ++offer->steps;
+  }
+  take_cheapest(n, like, std::move(offers), left);
+}
+
+// What costs least time for its bytes comes first.
+void Agreement::take_cheapest(plan::Network& n, const std::vector<size_t>& like,
+                              std::vector<std::optional<Offer>> offers, double left) {
+  std::erase_if(offers, [](const auto& o) { return !o; });
+  std::sort(offers.begin(), offers.end(),
+            [](const auto& a, const auto& b) { return a->lost * b->saved < b->lost * a->saved; });
   const std::vector<plan::NetworkTask> tasks = n.tasks;
   const std::vector<plan::TaskPlan> plans = n.plan.tasks;
-  for_each_parallel(n.tasks.size(), options_.threads, [&](size_t i) {
-    if (like[i] == largest_.tasks.size()) return;
-    agree({n.tasks[i], n.plan.tasks[i], largest_.tasks[like[i]], largest_.plan.tasks[like[i]],
-           packing_[like[i]]},
-          errors_, options_);
-  });
+  for (std::optional<Offer>& o : offers) {
+    const double lost = o->lost * o->steps;
+    if (lost > left) continue;
+    left -= std::max(0.0, lost);
+    const size_t i = o->task;
+    take(*std::move(o), largest_.plan.tasks[like[i]].origin, n.tasks[i], n.plan.tasks[i]);
+  }
   const double error = error_of(n);
   if (error > plan::most_in_network(options_.accuracy) && error > n.plan.error) {
     n.tasks = tasks;
