@@ -62,6 +62,12 @@ class CostModel {
   // Takes a saved model as history. Throws UserError, and stays as it was: not a model, of another
   // kind, made for other encodings.
   virtual void load(const std::string& bytes) = 0;
+  // Of a model that knows several machines: scores are for this one from now on, or for the nearest
+  // that it knows. Says in a sentence if it is not this one; empty: it is, or the model has but one.
+  virtual std::string serve(const std::string& /*measured*/, const std::string& /*protocol*/,
+                            int64_t /*vector_bytes*/) {
+    return "";
+  }
 };
 
 using MakeModel = std::unique_ptr<CostModel>(uint64_t seed, int threads);
@@ -70,7 +76,7 @@ struct ModelRow {
   std::string_view what;
   MakeModel* make;
 };
-std::span<const ModelRow> models();  // "xgb", "xgb-rank", .., "random"
+std::span<const ModelRow> models();  // "xgb", "xgb-rank", .., "tlp", "random"
 // Both throw UserError. A saved model says itself which row it is of.
 std::unique_ptr<CostModel> make_model(const std::string& name, uint64_t seed, int threads,
                                       std::span<const ModelRow> rows = models());

@@ -9,7 +9,7 @@
 namespace tenon::cost {
 
 // Defined in models/NAME.cpp.
-MakeModel make_random_model, make_treegru_model;
+MakeModel make_random_model, make_tlp_model, make_treegru_model;
 
 namespace {
 
@@ -23,6 +23,8 @@ constexpr ModelRow kModels[] = {
     {"xgb-ucb", "six AutoTVM trees, upper confidence bound", make_boosted<kXgbUcb>},
     {"treegru", "AutoTVM's network over loops; training needs the plug-in tenon-torch",
      make_treegru_model},
+    {"tlp", "attention over the steps of a schedule; training needs the plug-in tenon-torch",
+     make_tlp_model},
     {"random", "no model: a baseline", make_random_model},
 };
 

@@ -103,6 +103,7 @@ class Beginning {
       return false;
     }
     used_.from = from;
+    note(model_.serve(where_.measured, where_.protocol, vector_bytes(*where_.target)));
     used_.card = found.file->card;
     return true;
   }

@@ -30,7 +30,19 @@ bool can_be_ranked(const Known& k) {
          k.entries[0].seconds < k.entries.back().seconds;
 }
 
-// Keys of tasks to hold out. At least one, where two can be ranked, and never all of them.
+Scores held_out_scores(const std::string& model, const std::vector<cost::Sample>& samples,
+                       const std::set<std::string>& held, int threads) {
+  std::vector<cost::Sample> known, asked;
+  for (const cost::Sample& s : samples) (held.contains(s.task) ? asked : known).push_back(s);
+  const auto learner = cost::make_model(model, kSeed, threads);
+  learner->learn(known, cost::Role::kHistory);
+  return learner->trained() ? score(*learner, asked) : Scores{};
+}
+
+}  // namespace
+
+bool is_held_out(const std::string& key) { return draw(key) % kHeldOutOf == 0; }
+
 std::set<std::string> held_out(const std::vector<Known>& tasks) {
   std::set<std::string> out;
   std::string first;  // in the order of draws
@@ -47,16 +59,8 @@ std::set<std::string> held_out(const std::vector<Known>& tasks) {
   return out;
 }
 
-Scores held_out_scores(const std::string& model, const std::vector<cost::Sample>& samples,
-                       const std::set<std::string>& held, int threads) {
-  std::vector<cost::Sample> known, asked;
-  for (const cost::Sample& s : samples) (held.contains(s.task) ? asked : known).push_back(s);
-  const auto learner = cost::make_model(model, kSeed, threads);
-  learner->learn(known, cost::Role::kHistory);
-  return learner->trained() ? score(*learner, asked) : Scores{};
-}
-
-Card card_of(const Where& where, const cost::CostModel& model, const Records& records) {
+Card card_of(const Where& where, const cost::CostModel& model,
+             const std::vector<std::string>& computations, int64_t rows) {
   Card c;
   c.model = model.name();
   c.target = where.measured;
@@ -65,16 +69,11 @@ Card card_of(const Where& where, const cost::CostModel& model, const Records& re
   c.vector_bytes = where.target->is_cpu() ? where.target->cpu().vector_bytes : 0;
   c.features = encoding_of(model);
   c.tenon = TENON_VERSION;
-  c.rows = records.rows;
-  std::set<std::string> known;
-  for (const Known& k : records.tasks) known.insert(k.computation());
+  c.rows = rows;
+  const std::set<std::string> known(computations.begin(), computations.end());
   c.tasks.assign(known.begin(), known.end());
   return c;
 }
-
-}  // namespace
-
-bool is_held_out(const std::string& key) { return draw(key) % kHeldOutOf == 0; }
 
 std::vector<cost::Sample> encode(const cost::CostModel& model, const std::vector<Known>& tasks,
                                  int threads) {
@@ -130,7 +129,9 @@ Trained train(const db::Database& db, const Where& where, const TrainOptions& op
   const auto samples = encode(*model, records.tasks, threads);
   model->learn(samples, cost::Role::kHistory);
   if (!model->trained()) return out;
-  Card card = card_of(where, *model, records);
+  std::vector<std::string> computations;
+  for (const Known& k : records.tasks) computations.push_back(k.computation());
+  Card card = card_of(where, *model, computations, records.rows);
   card.records = std::ssize(samples);
   card.trained_at = options.now;
   const auto held = held_out(records.tasks);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,12 @@ Trained train(const db::Database& db, const Where& where, const TrainOptions& op
 
 // True for about one task in five, whichever others there are.
 bool is_held_out(const std::string& key);
+// Known::computation of tasks to hold out. At least one, where two can be ranked, and never all of them.
+std::set<std::string> held_out(const std::vector<Known>& tasks);
+
+// What a model says of itself, but for its records, scores and age.
+Card card_of(const Where& where, const cost::CostModel& model,
+             const std::vector<std::string>& computations, int64_t rows);
 
 // The tasks as samples for a model; those that it cannot encode are left out.
 std::vector<cost::Sample> encode(const cost::CostModel& model, const std::vector<Known>& tasks,

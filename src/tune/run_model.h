@@ -31,6 +31,11 @@ class RunModel {
                       const history::Options& options) {
     return history::begin(db, where, options, *model_);
   }
+  // Scores for this machine from now on; CostModel::serve.
+  std::string serve(const history::Where& where) {
+    const target::Target& t = *where.target;
+    return model_->serve(where.measured, where.protocol, t.is_cpu() ? t.cpu().vector_bytes : 0);
+  }
   // What came of a program, infinity if it failed. The first time counts.
   void add(const task::Task& t, const space::Program& p, double seconds);
   // Lets the model learn what was added.

@@ -89,7 +89,10 @@ struct Session::Impl {
   }
 
   history::Used learn_history() {
-    if (!parts.options.history) return {};
+    if (!parts.options.history) {
+      const std::string other = parts.options.tuner.model->serve(parts.where());
+      return {"", std::nullopt, other.empty() ? std::vector<std::string>{} : std::vector{other}};
+    }
     return parts.watch.time("train", [&] {
       return parts.options.tuner.model->begin(parts.db, parts.where(), *parts.options.history);
     });

@@ -91,7 +91,7 @@ std::string test_name(std::string model) {
 class EveryModel : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (GetParam() == "treegru" && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (is_trained_by_plug_in(GetParam()) && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
   }
 };
 
@@ -257,7 +257,8 @@ struct Learner {
 class EveryLearner : public testing::TestWithParam<Learner> {
  protected:
   void SetUp() override {
-    if (GetParam().name == "treegru" && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (is_trained_by_plug_in(GetParam().name) && !has_tree_trainer())
+      GTEST_SKIP() << kNoTreeTrainer;
   }
 };
 

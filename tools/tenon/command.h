@@ -66,6 +66,7 @@ Run add_check(CLI::App& command, Console& console);
 Run add_compare(CLI::App& command, Console& console);
 Run add_compile(CLI::App& command, Console& console);
 Run add_completion(CLI::App& command, Console& console);
+Run add_data(CLI::App& command, Console& console);
 Run add_db(CLI::App& command, Console& console);
 Run add_doctor(CLI::App& command, Console& console);
 Run add_explain(CLI::App& command, Console& console);

@@ -109,6 +109,19 @@ constexpr CommandRow kCommands[] = {
      "tenon db best --lock tuned.lock\n"
      "tenon db why-miss model.onnx --threads 2",
      add_db},
+    {"data", "Look at, check, score and encode records as data to learn from",
+     "Files are exports of records, packed ones (.zst) too, or databases; several are taken as "
+     "one. Times "
+     "compare only where target and protocol are the same, so every answer goes by them. check "
+     "exits 5 "
+     "if a record cannot be learned from. score tells top-1 and top-5 in both ways that are in "
+     "use: as the "
+     "mean of the ratios and as the ratio of the sums (pooled).",
+     "tenon data ls records.jsonl.zst\n"
+     "tenon data check records.jsonl.zst\n"
+     "tenon data score records.jsonl.zst --cost-model xgb,xgb-rank,tlp\n"
+     "tenon data encode records.jsonl.zst --cost-model tlp -o tokens.npz",
+     add_data},
     {"model", "Look at, train, score and carry the cost models that tuning begins with",
      "A model is kept beside the database for each target and protocol, trained on all records "
      "there. Every run of tenon tune begins with it and renews it; nothing here has to be done by "

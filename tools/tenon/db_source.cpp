@@ -9,6 +9,7 @@
 #include "db/records.h"
 #include "files/file.h"
 #include "files/folder.h"
+#include "files/packed.h"
 #include "support/check.h"
 
 namespace tenon::tools {
@@ -89,10 +90,17 @@ std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options) {
   return db::Database::open_read_only(db_file(options));
 }
 
+db::Rows read_records(const std::string& file) {
+  if (file != "-" && db::is_database_file(file)) {
+    return db::all_records(*db::Database::open_read_only(file));
+  }
+  return db::records_from_json_lines(files::read_maybe_packed(file), files::display_name(file));
+}
+
 std::unique_ptr<db::Database> open_records(const std::string& file) {
   if (file != "-" && db::is_database_file(file)) return db::Database::open_read_only(file);
   auto db = db::Database::open(":memory:");
-  db->add({db::records_from_json_lines(files::read_file(file), files::display_name(file))});
+  db->add({read_records(file)});
   return db;
 }
 

@@ -35,7 +35,9 @@ std::unique_ptr<db::Database> open_db(const DbOptions& options, db::WhileBusy wh
 // To change what is there already: a file that is missing is not made.
 std::unique_ptr<db::Database> open_existing_db(const DbOptions& options, db::WhileBusy while_busy);
 std::unique_ptr<db::Database> open_db_to_read(const DbOptions& options);
-// Exports ('-': standard input) and databases alike, as a database to read.
+// All that an export ('-': standard input; also one packed by zstd) or a database holds.
+db::Rows read_records(const std::string& file);
+// Both alike, as a database to read.
 std::unique_ptr<db::Database> open_records(const std::string& file);
 
 }  // namespace tenon::tools

@@ -12,7 +12,7 @@ function(tenon_write_licenses file)
       "nlohmann json|MIT|writes and reads JSON|/usr/share/doc/nlohmann-json3-dev/copyright"
       "pybind11|BSD-3-Clause|between Python and C++, in the Python package|/usr/share/doc/pybind11-dev/copyright"
       "zlib|Zlib|packs .npz files|/usr/share/doc/zlib1g-dev/copyright,/usr/share/doc/zlib1g/copyright"
-      "Zstandard|BSD-3-Clause|packed sections of objects|/usr/share/doc/libzstd-dev/copyright,/usr/share/doc/libzstd1/copyright"
+      "Zstandard|BSD-3-Clause|packed records, packed sections of objects|/usr/share/doc/libzstd-dev/copyright,/usr/share/doc/libzstd1/copyright"
       "SQLite|blessing|keeps the records of tuning|/usr/share/doc/libsqlite3-dev/copyright,/usr/share/doc/libsqlite3-0/copyright"
       "XGBoost|Apache-2.0|a cost model, loaded when asked for|/usr/share/doc/libxgboost0/copyright,/usr/share/doc/libxgboost-dev/copyright"
       "dmlc-core|Apache-2.0|needed by XGBoost|/usr/share/doc/libdmlc0/copyright"

@@ -81,4 +81,13 @@ const XgbLibrary& xgb() {
   return library;
 }
 
+bool has_xgb() {
+  try {
+    xgb();
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 }  // namespace tenon::cost

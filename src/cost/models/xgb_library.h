@@ -32,6 +32,7 @@ struct XgbLibrary {
 // The library of this process, loaded once and never unloaded. Throws UserError where it is
 // missing.
 const XgbLibrary& xgb();
+bool has_xgb();
 
 // Where it is looked for, in this order: beside the program, in ../lib/tenon, where the system has
 // it.

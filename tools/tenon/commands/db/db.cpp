@@ -47,14 +47,14 @@ void add_programs(CLI::App& verb, Options& o) {
 }
 
 void add_export(CLI::App& verb, Options& o) {
-  verb.add_option("file", o.output, "File to write ('-': stdout)")
+  verb.add_option("file", o.output, "File to write ('-': stdout; packed if it ends in .zst)")
       ->capture_default_str()
       ->type_name("FILE");
   add_selection_options(verb, o.select);
 }
 
 void add_import(CLI::App& verb, Options& o) {
-  verb.add_option("files", o.files, "Exports ('-': standard input) or databases")
+  verb.add_option("files", o.files, "Exports ('-': standard input), packed ones too, or databases")
       ->required()
       ->type_name("FILE");
 }

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "db/records.h"
-#include "files/file.h"
+#include "files/packed.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/db/verbs.h"
 #include "tools/tenon/json.h"
@@ -29,15 +29,10 @@ db::Rows selected_records(const db::Database& db, const history::SelectionOption
   return all;
 }
 
-db::Rows read_any(const std::string& file) {
-  if (db::is_database_file(file)) return db::all_records(*db::Database::open_read_only(file));
-  return db::records_from_json_lines(files::read_file(file), files::display_name(file));
-}
-
 // All files are read before anything is written.
 int add_files(const DbVerbOptions& options, const char* verb, const Console& console) {
   std::vector<db::Rows> parts;
-  for (const std::string& file : options.files) parts.push_back(read_any(file));
+  for (const std::string& file : options.files) parts.push_back(read_records(file));
   const db::Added added = open_db(options.db, wait_for_writer(options.db, console))->add(parts);
   const Json answer = {{"schema", "tenon.db/1"},
                        {"verb", verb},
@@ -66,7 +61,7 @@ int db_export(const DbVerbOptions& options, const Console& console) {
     console.answer(text);
     return kExitOk;
   }
-  files::write_file(options.output, text);
+  files::write_maybe_packed(options.output, text);
   const Json answer = {{"schema", "tenon.db/1"},    {"verb", "export"},
                        {"file", options.output},    {"bytes", text.size()},
                        {"tasks", r.tasks.size()},   {"runs", r.runs.size()},

@@ -27,6 +27,22 @@ void add_ls(CLI::App& verb, Options& o) { add_machine_options(verb, o.select); }
 void add_train(CLI::App& verb, Options& o) {
   add_cost_model(verb, o);
   add_machine_options(verb, o.select);
+  verb.add_option(
+          "--also", o.also,
+          "Learn from these machines too, with an output for each (--cost-model tlp): parts of "
+          "their names, each with '; ' and a part of the protocol where it has several")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("TARGET,...");
+  verb.add_option("--labels", o.labels,
+                  "Share of the machine's own times to learn from (--cost-model tlp)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str()
+      ->type_name("X");
+  verb.add_option("--records", o.records,
+                  "Records to learn from, at most (default: 10,000; tlp: all)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->type_name("N");
 }
 
 void add_score(CLI::App& verb, Options& o) {

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "history/train.h"
+#include "history/train_machines.h"
 #include "support/check.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/model/verbs.h"
@@ -21,12 +22,46 @@ struct Row {
   double seconds = 0;
 };
 
+history::Limits limits_of(const ModelVerbOptions& o) {
+  const bool all = o.cost_model == "tlp" && o.records == 0;
+  if (o.records == 0 && !all) return {};
+  const size_t total = all ? SIZE_MAX : static_cast<size_t>(o.records);
+  return {.per_task = total, .total = total, .least = 1, .threads = 0};
+}
+
+// The one machine that a name means.
+history::Where find_also(const db::Database& db, const std::string& name) {
+  const size_t semicolon = name.find("; ");
+  history::SelectionOptions select;
+  select.target = name.substr(0, semicolon);
+  if (semicolon != std::string::npos) select.protocol = name.substr(semicolon + 2);
+  const auto found = machines(db, select);
+  if (found.size() > 1) {
+    throw UserError(
+        fmt::format("--also {}: {} machines have such a name", name, found.size()),
+        fmt::format("the first two: {}; {} | {}; {}", found[0].where.measured,
+                    found[0].where.protocol, found[1].where.measured, found[1].where.protocol));
+  }
+  return found[0].where;
+}
+
+history::Trained train_model(const db::Database& db, const Machine& machine,
+                             const ModelVerbOptions& o) {
+  const auto now = static_cast<int64_t>(std::time(nullptr));
+  if (o.also.empty() && o.labels == 1) {
+    return history::train(db, machine.where,
+                          {.model = o.cost_model, .now = now, .limits = limits_of(o)});
+  }
+  if (o.cost_model != "tlp") throw UserError("--also and --labels are for --cost-model tlp");
+  std::vector<history::Where> all = {machine.where};
+  for (const std::string& name : o.also) all.push_back(find_also(db, name));
+  return history::train_machines(db, all, {.now = now, .labels = o.labels, .limits = limits_of(o)});
+}
+
 Row train_one(const db::Database& db, const Machine& machine, const ModelVerbOptions& o) {
   const auto begin = std::chrono::steady_clock::now();
   Row r{machine, {}, history::model_path(db_file(o.db), machine.where, o.cost_model).string()};
-  r.trained = history::train(
-      db, machine.where,
-      {.model = o.cost_model, .now = static_cast<int64_t>(std::time(nullptr)), .limits = {}});
+  r.trained = train_model(db, machine, o);
   if (r.trained.file) history::write_model(r.file, *r.trained.file);
   r.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return r;

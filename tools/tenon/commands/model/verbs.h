@@ -20,6 +20,9 @@ struct ModelVerbOptions {
   DbOptions db;
   history::SelectionOptions select;  // target and protocol alone
   std::string cost_model = "xgb";    // row of cost::models
+  std::vector<std::string> also;     // train: parts of the names of further machines
+  double labels = 1;                 // train: share of the machine's own times
+  int64_t records = 0;               // train: at most; 0: as many as the model is quick with
   std::string file;                  // score: to read, empty: none; export, value: to write
   // Of `value`:
   int64_t beginnings = 4;  // partial programs that are learned from, of each program
