@@ -3,17 +3,48 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <utility>
 
+#include "attention_losses.h"
 #include "layers.h"
 #include "order.h"
 #include "random.h"
 #include "set_attention.h"
 
 namespace tenon::attention {
+
+// Rows of sets, to be put together for a batch.
+class Sets {
+ public:
+  Sets(const tenon_row_sets& sets, int64_t columns) : first_(sets.sets + 1, 0) {
+    for (uint64_t s = 0; s < sets.sets; ++s) first_[s + 1] = first_[s] + sets.rows[s];
+    values_ = torch::from_blob(const_cast<float*>(sets.values), {first_.back(), columns});
+  }
+
+  struct Batch {
+    torch::Tensor values;
+    std::vector<int64_t> first;  // row of each set, and the number of rows
+    torch::Tensor set;           // of each row
+  };
+  Batch batch(const std::vector<int64_t>& asked) const {
+    std::vector<int64_t> from, set, first = {0};
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const auto s = static_cast<size_t>(asked[i]);
+      for (int64_t r = first_[s]; r < first_[s + 1]; ++r) from.push_back(r);
+      first.push_back(static_cast<int64_t>(from.size()));
+      set.resize(from.size(), static_cast<int64_t>(i));
+    }
+    return {values_.index_select(0, indices(from)), first, indices(set)};
+  }
+
+ private:
+  std::vector<int64_t> first_;
+  torch::Tensor values_;
+};
+
 namespace {
 
 constexpr double kLearningRate = 7e-4;
@@ -21,8 +52,6 @@ constexpr double kWeightDecay = 1e-6;
 constexpr double kMaxGradient = 0.5;
 constexpr size_t kOfOneTask = 64;  // sets that are ranked together, at most
 constexpr size_t kScoredAtOnce = 512;
-constexpr double kLeastChance = 1e-10;
-constexpr double kLeastWorth = 1.0 / 64;
 
 enum Part {
   kIn,
@@ -51,6 +80,12 @@ Shapes shapes(const tenon_attention_sizes& s) {
           {outputs * width, half}, {outputs, half}, {outputs, half}, {outputs, 1}};
 }
 
+// in * weights + bias. Matrices of thousands of rows are what a BLAS is good at.
+torch::Tensor product(const torch::Tensor& in, const torch::Tensor& weights,
+                      const torch::Tensor& bias) {
+  return torch::addmm(bias, in, weights);
+}
+
 std::vector<int64_t> with_labels(const tenon_attention_lessons& lessons, uint32_t outputs) {
   std::vector<int64_t> out;
   for (uint64_t s = 0; s < lessons.sets.sets; ++s) {
@@ -62,42 +97,6 @@ std::vector<int64_t> with_labels(const tenon_attention_lessons& lessons, uint32_
   return out;
 }
 
-torch::Tensor lambda_rank_of_tasks(const tenon_attention_lessons& lessons,
-                                   const std::vector<int64_t>& batch, const torch::Tensor& scores,
-                                   uint32_t outputs) {
-  // Places in the batch of the sets of a task whose label of an output is known.
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<int64_t>> lists;
-  for (size_t i = 0; i < batch.size(); ++i) {
-    for (uint32_t o = 0; o < outputs; ++o) {
-      if (lessons.labels[batch[i] * outputs + o] < 0) continue;
-      lists[{lessons.tasks[batch[i]], o}].push_back(static_cast<int64_t>(i));
-    }
-  }
-  torch::Tensor sum = (scores * 0).sum();  // there may be no list
-  for (const auto& [which, places] : lists) {
-    const uint32_t o = which.second;
-    std::vector<float> labels;
-    for (const int64_t p : places) {
-      labels.push_back(lessons.labels[batch[static_cast<size_t>(p)] * outputs + o]);
-    }
-    sum = sum +
-          lambda_rank(scores.select(1, o).index_select(0, indices(places)), torch::tensor(labels));
-  }
-  return sum;
-}
-
-torch::Tensor value_loss(const tenon_attention_lessons& lessons, const std::vector<int64_t>& batch,
-                         const torch::Tensor& scores, uint32_t outputs) {
-  std::vector<float> labels;
-  for (const int64_t b : batch) {
-    labels.insert(labels.end(), lessons.labels + b * outputs, lessons.labels + (b + 1) * outputs);
-  }
-  const torch::Tensor label = torch::tensor(labels).reshape({-1, outputs});
-  const torch::Tensor known = (label >= 0).to(torch::kFloat);
-  const torch::Tensor worth = label.clamp_min(kLeastWorth);
-  return (known * worth * (scores - worth.log()).abs()).sum() / known.sum().clamp_min(1);
-}
-
 // From the full rate at the first step down to nothing after the last.
 double cosine(double progress) { return 0.5 * (1 + std::cos(3.14159265358979323846 * progress)); }
 
@@ -107,124 +106,137 @@ void set_rate(torch::optim::Adam& adam, double rate) {
   }
 }
 
-}  // namespace
-
-// Rows of sets, to be put together for a batch.
-class Attention::Sets {
- public:
-  Sets(const tenon_row_sets& sets, int64_t columns) : first_(sets.sets + 1, 0) {
-    for (uint64_t s = 0; s < sets.sets; ++s) first_[s + 1] = first_[s] + sets.rows[s];
-    values_ = torch::from_blob(const_cast<float*>(sets.values), {first_.back(), columns});
-  }
-
-  struct Batch {
-    torch::Tensor values;
-    std::vector<int64_t> first;  // row of each set, and the number of rows
-    torch::Tensor set;           // of each row
-  };
-  Batch batch(const std::vector<int64_t>& asked) const {
-    std::vector<int64_t> from, set, first = {0};
-    for (size_t i = 0; i < asked.size(); ++i) {
-      const auto s = static_cast<size_t>(asked[i]);
-      for (int64_t r = first_[s]; r < first_[s + 1]; ++r) from.push_back(r);
-      first.push_back(static_cast<int64_t>(from.size()));
-      set.resize(from.size(), static_cast<int64_t>(i));
-    }
-    return {values_.index_select(0, indices(from)), first, indices(set)};
-  }
-
- private:
-  std::vector<int64_t> first_;
-  torch::Tensor values_;
-};
-
-torch::Tensor lambda_rank(const torch::Tensor& scores, const torch::Tensor& labels) {
-  const int64_t n = scores.numel();
-  const auto order = std::get<1>(torch::sort(scores.detach(), true, 0, true));
-  const torch::Tensor s = scores.index_select(0, order);
-  const torch::Tensor gains = torch::exp2(labels.index_select(0, order).clamp_min(0)) - 1;
-  const torch::Tensor discounts = torch::arange(2, n + 2).to(torch::kFloat).log2().reciprocal();
-  const torch::Tensor best = std::get<0>(torch::sort(gains, 0, true)).dot(discounts);
-  const torch::Tensor gain = gains / best.clamp_min(kLeastChance);
-  const auto apart = [](const torch::Tensor& v) { return v.unsqueeze(1) - v.unsqueeze(0); };
-  // A pair counts where the row's label is the better one.
-  const torch::Tensor weights = apart(discounts).abs() * apart(gain).clamp_min(0);
-  const torch::Tensor right = torch::sigmoid(apart(s).clamp(-1e8, 1e8)).clamp_min(kLeastChance);
-  return -(weights * right.log2()).sum();
-}
-
-Attention::Attention(const tenon_attention_sizes& sizes, const float* weights, uint32_t threads)
-    : sizes_(sizes), parts_(read_parts(shapes(sizes), weights)) {
-  at::set_num_threads(static_cast<int>(std::max(threads, 1U)));
-}
-
-void Attention::copy_weights(float* to) const { write_parts(parts_, to); }
-
 // [sets, outputs]
-torch::Tensor Attention::scores_of(const Sets& sets, const std::vector<int64_t>& asked) {
+torch::Tensor scores_of(const tenon_attention_sizes& sizes, const std::vector<torch::Tensor>& parts,
+                        const Sets& sets, const std::vector<int64_t>& asked) {
   const Sets::Batch batch = sets.batch(asked);
-  const int64_t width = sizes_.width, outputs = sizes_.outputs, half = width / 2;
+  const int64_t width = sizes.width, outputs = sizes.outputs, half = width / 2;
   const auto layer = [&](const torch::Tensor& in, Part weights) {
-    return dense(in, parts_[weights], parts_[weights + 1]);
+    return product(in, parts[weights], parts[weights + 1]);
   };
   torch::Tensor x = layer(layer(batch.values, kIn).relu_(), kUp).relu_();
-  x = x + layer(set_attention(layer(x, kAsk), batch.first, sizes_.heads), kMix);
+  x = x + layer(set_attention(layer(x, kAsk), batch.first, sizes.heads), kMix);
   x = x + layer(x, kFirst).relu_();
   x = x + layer(x, kSecond).relu_();
   // Heads of the outputs stand one above the other among the weights, side by side in a product.
   const torch::Tensor heads =
-      parts_[kHead].reshape({outputs, width, half}).transpose(0, 1).reshape({width, -1});
-  const torch::Tensor last = dense(x, heads, parts_[kHeadBias].reshape({1, -1})).relu_();
+      parts[kHead].reshape({outputs, width, half}).transpose(0, 1).reshape({width, -1});
+  const torch::Tensor last = product(x, heads, parts[kHeadBias].reshape({1, -1})).relu_();
   std::vector<torch::Tensor> scores;
   for (int64_t o = 0; o < outputs; ++o) {
     const torch::Tensor worth =
-        last.narrow(1, o * half, half).matmul(parts_[kScore][o]) + parts_[kScoreBias][o];
+        last.narrow(1, o * half, half).matmul(parts[kScore][o]) + parts[kScoreBias][o];
     scores.push_back(
         torch::zeros(static_cast<int64_t>(asked.size())).index_add(0, batch.set, worth));
   }
   return torch::stack(scores, 1);
 }
 
-std::vector<float> Attention::score(const Sets& sets, const std::vector<int64_t>& asked) {
-  const torch::NoGradGuard no_grad;
-  std::vector<float> out;
-  for (size_t i = 0; i < asked.size(); i += kScoredAtOnce) {
-    const size_t end = std::min(asked.size(), i + kScoredAtOnce);
-    const torch::Tensor some = scores_of(sets, {asked.begin() + static_cast<std::ptrdiff_t>(i),
-                                                asked.begin() + static_cast<std::ptrdiff_t>(end)})
-                                   .contiguous();
-    out.insert(out.end(), some.data_ptr<float>(), some.data_ptr<float>() + some.numel());
+// What one thread computes of a batch.
+struct Share {
+  std::vector<int64_t> sets;
+  torch::Tensor scores, by_scores;   // [sets, outputs], and the loss by them
+  std::vector<torch::Tensor> parts;  // the network's numbers, with gradients of their own
+};
+
+std::vector<Share> shared_out(const std::vector<int64_t>& sets, size_t threads,
+                              const std::vector<torch::Tensor>& parts) {
+  std::vector<Share> out;
+  const size_t shares = std::max<size_t>(1, std::min(threads, sets.size()));
+  const auto at = [&](size_t i) {
+    return sets.begin() + static_cast<std::ptrdiff_t>(i * sets.size() / shares);
+  };
+  for (size_t i = 0; i < shares; ++i) {
+    out.push_back({{at(i), at(i + 1)}, {}, {}, {}});
+    for (const torch::Tensor& p : parts) out.back().parts.push_back(p.detach().requires_grad_());
   }
   return out;
 }
 
-std::vector<float> Attention::score(const tenon_row_sets& sets, const std::vector<int64_t>& asked) {
-  return score(Sets(sets, sizes_.columns), asked);
+// Threads of libtorch itself meet after every operation, which takes long where others want the
+// cores too; these meet twice in a batch.
+template <class Work>
+void in_parallel(std::vector<Share>& shares, const Work& work) {
+  std::vector<std::future<void>> others;
+  for (size_t i = 1; i < shares.size(); ++i) {
+    others.push_back(std::async(std::launch::async, [&work, &share = shares[i]] {
+      at::set_num_threads(1);
+      work(share);
+    }));
+  }
+  work(shares[0]);
+  for (auto& o : others) o.get();
 }
 
-torch::Tensor Attention::loss_of(const tenon_attention_lessons& lessons, const Sets& sets,
-                                 const std::vector<int64_t>& batch) {
-  const torch::Tensor scores = scores_of(sets, batch);
-  const auto loss = lessons.loss == TENON_LOSS_VALUE ? value_loss : lambda_rank_of_tasks;
-  return loss(lessons, batch, scores, sizes_.outputs);
+}  // namespace
+
+Attention::Attention(const tenon_attention_sizes& sizes, const float* weights, uint32_t threads)
+    : sizes_(sizes), parts_(read_parts(shapes(sizes), weights)), threads_(threads) {
+  at::set_num_threads(1);  // of each of ours
+}
+
+void Attention::copy_weights(float* to) const { write_parts(parts_, to); }
+
+std::vector<float> Attention::score(const tenon_row_sets& given,
+                                    const std::vector<int64_t>& asked) {
+  const Sets sets(given, sizes_.columns);
+  std::vector<float> out;
+  for (size_t i = 0; i < asked.size(); i += kScoredAtOnce) {
+    const size_t end = std::min(asked.size(), i + kScoredAtOnce);
+    std::vector<Share> shares = shared_out({asked.begin() + static_cast<std::ptrdiff_t>(i),
+                                            asked.begin() + static_cast<std::ptrdiff_t>(end)},
+                                           threads_, parts_);
+    in_parallel(shares, [&](Share& s) {
+      const torch::NoGradGuard no_grad;
+      s.scores = scores_of(sizes_, s.parts, sets, s.sets).contiguous();
+    });
+    for (const Share& s : shares) {
+      const auto* from = s.scores.data_ptr<float>();
+      out.insert(out.end(), from, from + s.scores.numel());
+    }
+  }
+  return out;
+}
+
+double Attention::descend(const tenon_attention_lessons& lessons, const Sets& sets,
+                          const std::vector<int64_t>& batch) {
+  std::vector<Share> shares = shared_out(batch, threads_, parts_);
+  in_parallel(shares, [&](Share& s) { s.scores = scores_of(sizes_, s.parts, sets, s.sets); });
+  std::vector<torch::Tensor> all;
+  for (const Share& s : shares) all.push_back(s.scores.detach());
+  const torch::Tensor scores = torch::cat(all).requires_grad_();
+  const auto loss_of = lessons.loss == TENON_LOSS_VALUE ? value_loss : lambda_rank_loss;
+  const torch::Tensor loss = loss_of(lessons, batch, scores, sizes_.outputs);
+  loss.backward();
+  int64_t first = 0;
+  for (Share& s : shares) {
+    s.by_scores = scores.grad().narrow(0, first, s.scores.size(0));
+    first += s.scores.size(0);
+  }
+  in_parallel(shares, [](Share& s) { s.scores.backward(s.by_scores); });
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    parts_[p].mutable_grad() = shares[0].parts[p].grad();
+    for (size_t s = 1; s < shares.size(); ++s)
+      parts_[p].mutable_grad() += shares[s].parts[p].grad();
+  }
+  return loss.item<double>();
 }
 
 double Attention::loss(const tenon_attention_lessons& lessons, float* gradient) {
   std::vector<int64_t> all(lessons.sets.sets);
   std::iota(all.begin(), all.end(), 0);
-  const torch::Tensor loss = loss_of(lessons, Sets(lessons.sets, sizes_.columns), all);
-  loss.backward();
+  const double loss = descend(lessons, Sets(lessons.sets, sizes_.columns), all);
   std::vector<torch::Tensor> by;
   for (const torch::Tensor& p : parts_) by.push_back(p.grad().contiguous());
   write_parts(by, gradient);
-  return loss.item<double>();
+  return loss;
 }
 
 void Attention::train(const tenon_attention_lessons& lessons) {
-  const Sets sets(lessons.sets, sizes_.columns);
-  agent::Random random(lessons.seed);
   const std::vector<int64_t> taught = with_labels(lessons, sizes_.outputs);
   if (taught.empty()) return;
+  const Sets sets(lessons.sets, sizes_.columns);
+  agent::Random random(lessons.seed);
   Order order(taught, lessons.tasks, kOfOneTask, random);
   const double rate = lessons.learning_rate > 0 ? lessons.learning_rate : kLearningRate;
   torch::optim::Adam adam(parts_, torch::optim::AdamOptions(rate).weight_decay(kWeightDecay));
@@ -237,14 +249,13 @@ void Attention::train(const tenon_attention_lessons& lessons) {
       const std::vector<int64_t> batch = order.next(lessons.batch);
       set_rate(adam, rate * cosine(static_cast<double>(learned) /
                                    static_cast<double>(taught.size() * lessons.epochs)));
-      adam.zero_grad();
-      loss_of(lessons, sets, batch).backward();
+      descend(lessons, sets, batch);
       torch::nn::utils::clip_grad_norm_(parts_, kMaxGradient);
       adam.step();
       learned += batch.size();
     } while (!order.seen_all());
     if (lessons.quality == nullptr) continue;
-    const double now = lessons.quality(lessons.context, score(sets, asked).data());
+    const double now = lessons.quality(lessons.context, score(lessons.sets, asked).data());
     if (now <= best) continue;
     best = now;
     best_parts = copies(parts_);

@@ -16,9 +16,7 @@
 
 namespace tenon::attention {
 
-// TLP's loss of one list, which is sorted by score: each pair
-// with different labels weighs by what swapping it would change. Labels below 0 count as 0.
-torch::Tensor lambda_rank(const torch::Tensor& scores, const torch::Tensor& labels);
+class Sets;
 
 class Attention {
  public:
@@ -32,14 +30,13 @@ class Attention {
   void copy_weights(float* to) const;
 
  private:
-  class Sets;
-  torch::Tensor scores_of(const Sets& sets, const std::vector<int64_t>& asked);
-  std::vector<float> score(const Sets& sets, const std::vector<int64_t>& asked);
-  torch::Tensor loss_of(const tenon_attention_lessons& lessons, const Sets& sets,
-                        const std::vector<int64_t>& batch);
+  // Leaves the gradients of a batch with the parts and returns its loss.
+  double descend(const tenon_attention_lessons& lessons, const Sets& sets,
+                 const std::vector<int64_t>& batch);
 
   tenon_attention_sizes sizes_;
   std::vector<torch::Tensor> parts_;  // in the order of attention_network.h
+  uint32_t threads_;                  // that share each batch
 };
 
 }  // namespace tenon::attention

@@ -29,8 +29,17 @@ void gather(const float* asked, const Sizes& s, int64_t rows, bool turned, float
   }
 }
 
+// The loops below are compiled for what the machine may have.
+#if defined(__x86_64__) && defined(__clang__)
+#define TENON_EACH_MACHINE \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define TENON_EACH_MACHINE
+#endif
+
 // c += a b, of m x n numbers, `inner` products each.
-void multiply_add(const float* a, const float* b, int64_t m, int64_t inner, int64_t n, float* c) {
+TENON_EACH_MACHINE void multiply_add(const float* a, const float* b, int64_t m, int64_t inner,
+                                     int64_t n, float* c) {
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t p = 0; p < inner; ++p) {
       const float x = a[i * inner + p];
@@ -40,8 +49,8 @@ void multiply_add(const float* a, const float* b, int64_t m, int64_t inner, int6
 }
 
 // c += a' b, where a has m columns.
-void multiply_add_turned(const float* a, const float* b, int64_t m, int64_t inner, int64_t n,
-                         float* c) {
+TENON_EACH_MACHINE void multiply_add_turned(const float* a, const float* b, int64_t m,
+                                            int64_t inner, int64_t n, float* c) {
   for (int64_t p = 0; p < inner; ++p) {
     for (int64_t i = 0; i < m; ++i) {
       const float x = a[p * m + i];

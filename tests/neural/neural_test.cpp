@@ -101,11 +101,11 @@ TEST(CompiledRows, AreKeptForOthers) {
   Rng rng(6);
   const auto net = cost::random_attention_network({5, 12, 3, 1}, rng);
   const PrivateFolder folder = PrivateFolder::temporary("test");
-  const CompileNetworks how{
-      .cache = folder.path(), .threads = 1, .rows = {.batch = 3, .paddings = {2, 7}}};
+  const fs::path cache = folder.path() / "networks";
+  const CompileNetworks how{.cache = cache, .threads = 1, .rows = {.batch = 3, .paddings = {2, 7}}};
   const auto sets = cost::random_sets(5, 3, 2, rng);
   const auto kept = [&] {
-    return std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator());
+    return std::distance(fs::directory_iterator(cache), fs::directory_iterator());
   };
   const auto first = compiled_rows_scorers(how)(net, Keep::kForOthers)->score(sets, 0);
   EXPECT_EQ(kept(), 1);  // the other padding was not needed
