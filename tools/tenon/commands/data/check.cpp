@@ -55,8 +55,9 @@ struct Checked {
   Faults faults;
 };
 
-void check_task(const db::TaskRow& row, const history::Where& where,
+void check_task(const db::TaskRow& row, const Machine& machine,
                 const std::vector<Measurement>& rows, Checked& out) {
+  const history::Where& where = machine.where;
   std::optional<task::Task> t;
   try {
     t = history::task_of(row, where.target);
@@ -64,7 +65,8 @@ void check_task(const db::TaskRow& row, const history::Where& where,
     note(out.faults, "a task that cannot be read", fmt::format("{}: {}", row.key, e.what()));
     return;
   }
-  const auto space = search::make_space("joint", *t);
+  // What may be chosen depends on the machine, so choices of another one are not followed.
+  const auto space = machine.here ? search::make_space("joint", *t) : nullptr;
   std::vector<std::string> why(rows.size());
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   for_each_parallel(rows.size(), threads,
@@ -81,7 +83,8 @@ void check_task(const db::TaskRow& row, const history::Where& where,
   if (!any) note(out.faults, "a task with failures alone", fmt::format("task {}", row.key));
 }
 
-Checked check_machine(const db::Database& db, const history::Where& where) {
+Checked check_machine(const db::Database& db, const Machine& machine) {
+  const history::Where& where = machine.where;
   Checked out;
   std::map<std::string, std::vector<Measurement>> rows;
   for (Measurement& m : db.measurements({"", where.measured, where.protocol, ""})) {
@@ -91,7 +94,7 @@ Checked check_machine(const db::Database& db, const history::Where& where) {
   for (const db::TaskRow& row : db.tasks()) {
     const auto it = rows.find(row.key);
     if (it == rows.end()) continue;
-    check_task(row, where, it->second, out);
+    check_task(row, machine, it->second, out);
     rows.erase(it);
   }
   for (const auto& [key, measurements] : rows) {
@@ -130,7 +133,7 @@ int data_check(const DataVerbOptions& o, const Console& console) {
   std::string text;
   bool sound = true;
   for (const Machine& m : machines(*db, o.select)) {
-    const Checked c = check_machine(*db, m.where);
+    const Checked c = check_machine(*db, m);
     sound = sound && c.faults.empty();
     list.push_back(checked_json(m.where, c));
     text += checked_text(m.where, c);
