@@ -40,7 +40,7 @@ class Transplants {
   bool begun_ = false;
   // By hash of the program: key of the task it comes from, or kValue.
   std::map<uint64_t, std::string> from_;
-  std::vector<std::string> nearest_;      // keys in the order of likeness
+  std::vector<std::string> nearest_;  // keys in the order of likeness
 };
 
 }  // namespace tenon::tune

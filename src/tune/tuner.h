@@ -17,7 +17,6 @@
 #include "db/db.h"
 #include "events/events.h"
 #include "history/known_programs.h"
-#include "value/instant.h"
 #include "measure/measure.h"
 #include "search/strategy/strategy.h"
 #include "task/task.h"
@@ -25,6 +24,7 @@
 #include "tune/run_model.h"
 #include "tune/scheduler.h"
 #include "tune/stopwatch.h"
+#include "value/instant.h"
 
 namespace tenon::tune {
 

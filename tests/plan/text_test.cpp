@@ -48,8 +48,8 @@ TEST(PlanText, IsReadAsItWasWritten) {
 }
 
 TEST(PlanText, NamesOfAllOrigins) {
-  for (const From f :
-       {From::kRule, From::kLock, From::kRecord, From::kTable, From::kInstant, From::kMeasured, From::kGiven}) {
+  for (const From f : {From::kRule, From::kLock, From::kRecord, From::kTable, From::kInstant,
+                       From::kMeasured, From::kGiven}) {
     EXPECT_EQ(parse_from(to_string(f)), f);
   }
   EXPECT_EQ(parse_from("nobody"), std::nullopt);

@@ -48,8 +48,12 @@ std::string group_of(const std::string& task) {
 }
 
 Json arm_row(const Arm& a) {
-  return {{"name", a.name},          {"space", a.space},     {"strategy", a.strategy},
-          {"model", a.cost_model},   {"history", a.history}, {"transplant", a.transplant},
+  return {{"name", a.name},
+          {"space", a.space},
+          {"strategy", a.strategy},
+          {"model", a.cost_model},
+          {"history", a.history},
+          {"transplant", a.transplant},
           {"templates", a.start != Start::kSpace}};
 }
 
