@@ -67,7 +67,7 @@ TEST(AnsorLoss, LabelsAreRelativeToTheBestOfTheTask) {
 }
 
 TEST(Models, AreFoundByName) {
-  ASSERT_EQ(models().size(), 9U);
+  ASSERT_EQ(models().size(), 10U);
   for (const ModelRow& r : models()) {
     EXPECT_EQ(make_model(std::string(r.name), 1, 1)->name(), r.name);
   }
