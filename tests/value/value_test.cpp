@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <cstdio>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "cost/draft.h"
 #include "search/programs.h"
@@ -131,6 +133,16 @@ TEST(ValueModel, RefusesWhatIsNoneInASentence) {
                                  good.substr(0, good.size() - 4), changed, older}) {
     EXPECT_THROW(model_from_bytes(bad), UserError);
   }
+}
+
+// What a row shows may change only together with the function that ships.
+TEST(ValueModel, OfTheRepositoryCanBeUsed) {
+  std::ifstream in(TENON_SHARE "/models/x86_64-512.value", std::ios::binary);
+  std::ostringstream bytes;
+  bytes << in.rdbuf();
+  const ValueModel m = model_from_bytes(bytes.str());
+  EXPECT_EQ(m.network.sizes.columns, row_columns());
+  EXPECT_GE(m.margin, 0);
 }
 
 TEST(Values, HaveTheRuleTheEndsAndNoMoreThanAsked) {
