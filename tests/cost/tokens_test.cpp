@@ -132,7 +132,8 @@ const W: f32[12, 8, 3, 3]
 Y[n: 1, k: 12, y: 8, x: 8] = sum(c: 8, r: 3, s: 3) X[n, c, y * 2 + r, x * 2 + s] * W[k, c, r, s]
 output Y
 )");
-  const auto axes = of_kind(*Tokens().encode(t, {}), kAxisToken);
+  const Row row = *Tokens().encode(t, {});
+  const auto axes = of_kind(row, kAxisToken);
   const AxisRole roles[] = {AxisRole::kColumns, AxisRole::kWindow, AxisRole::kWindow,
                             AxisRole::kDepth,   AxisRole::kTap,    AxisRole::kTap};
   ASSERT_EQ(axes.size(), std::size(roles));  // n has one element and no row
