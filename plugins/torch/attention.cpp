@@ -132,7 +132,7 @@ torch::Tensor scores_of(const tenon_attention_sizes& sizes, const std::vector<to
   return torch::stack(scores, 1);
 }
 
-// What one thread computes of a batch.
+// A share is what one thread computes of a batch.
 struct Share {
   std::vector<int64_t> sets;
   torch::Tensor scores, by_scores;   // [sets, outputs], and the loss by them

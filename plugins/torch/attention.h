@@ -23,7 +23,7 @@ class Attention {
   Attention(const tenon_attention_sizes& sizes, const float* weights, uint32_t threads);
 
   void train(const tenon_attention_lessons& lessons);
-  // Of all lessons as one batch; returns the gradient by each weight in `gradient`.
+  // It takes all lessons as one batch, and returns the gradient by each weight in `gradient`.
   double loss(const tenon_attention_lessons& lessons, float* gradient);
   // It answers for these sets, which go by their numbers: outputs of a set side by side.
   std::vector<float> score(const tenon_row_sets& sets, const std::vector<int64_t>& asked);

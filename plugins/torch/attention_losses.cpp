@@ -12,7 +12,7 @@ namespace {
 constexpr double kLeastChance = 1e-10;
 constexpr double kLeastWorth = 1.0 / 64;
 
-// Of one list, which is sorted by score. Labels below 0 count as 0.
+// It takes one list, which it sorts by score. Labels below 0 count as 0.
 torch::Tensor lambda_rank(const torch::Tensor& scores, const torch::Tensor& labels) {
   const int64_t n = scores.numel();
   const auto order = std::get<1>(torch::sort(scores.detach(), true, 0, true));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the networks that are trained here share.
+// The networks that are trained here share this.
 #pragma once
 
 #include <torch/torch.h>

@@ -132,7 +132,7 @@ class Head {
   size_t n_;
 };
 
-// Of each set, where the shares of its heads begin.
+// It says where the shares of the heads of each set begin.
 std::vector<int64_t> share_places(const int64_t* first, int64_t sets, int64_t heads) {
   std::vector<int64_t> out = {0};
   for (int64_t s = 0; s < sets; ++s) {

@@ -95,7 +95,7 @@ std::optional<Written> write(const templates::Template& by, const task::Task& t,
   return Written{b.take_trace(), b.take_choices()};
 }
 
-// What is decided about one task of a size, which is to pack weights like a task of the largest.
+// It holds what is decided about one task of a size, which is to pack weights like a task of the largest.
 struct Case {
   plan::NetworkTask& task;
   plan::TaskPlan& plan;
@@ -197,7 +197,7 @@ void Agreement::apply(plan::Network& n) {
   take_cheapest(n, like, std::move(offers), left);
 }
 
-// What costs least time for its bytes comes first.
+// The task that loses least time for its bytes comes first.
 void Agreement::take_cheapest(plan::Network& n, const std::vector<size_t>& like,
                               std::vector<std::optional<Offer>> offers, double left) {
   std::erase_if(offers, [](const auto& o) { return !o; });

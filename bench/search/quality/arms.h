@@ -17,7 +17,7 @@ struct Given {
   std::string value;     // a value function
 };
 
-// What a search begins with, before anything was measured.
+// This is what a search begins with, before anything was measured.
 enum class Start : uint8_t {
   kRule,    // what the template writes by rule
   kDirect,  // the same by the definition's own algorithm

@@ -109,6 +109,11 @@ std::string command_text(const GatherArgs& a, const std::vector<tune::Model>& mo
                         a.random.least_flops, a.random.most_flops);
   }
   if (!a.programs_from.empty()) text += " --programs-from " + a.programs_from;
+  const tune::GatherOptions usual;
+  if (a.gather.random_share != usual.random_share) {
+    text += fmt::format(" --random-share {}", a.gather.random_share);
+  }
+  if (!a.value.empty()) text += " --value " + a.value;
   return text + " --target " + a.tune.model.target + (a.tune.sim ? " --sim" : "") +
          (a.tune.warm ? " --warm-cache" : "");
 }
