@@ -14,7 +14,7 @@
 
 #include "cost/losses.h"
 #include "cost/random_rows.h"
-#include "cost/treegru_plug_in.h"
+#include "cost/torch_plug_in.h"
 #include "support/check.h"
 
 namespace tenon::cost {
@@ -104,7 +104,7 @@ TEST(AttentionNetwork, DoesNotSeeTheOrderOfRows) {
 class AttentionByTorch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (!has_torch()) GTEST_SKIP() << kNoTorch;
     trainer_ = find_attention_trainer();
     ASSERT_NE(trainer_.functions, nullptr) << trainer_.why;
   }

@@ -12,7 +12,7 @@
 #include "cost/losses.h"
 #include "cost/models/shared.h"
 #include "cost/tilings.h"
-#include "cost/treegru_plug_in.h"
+#include "cost/torch_plug_in.h"
 #include "support/parallel.h"
 
 namespace tenon::cost {
@@ -91,7 +91,7 @@ std::string test_name(std::string model) {
 class EveryModel : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    if (is_trained_by_plug_in(GetParam()) && !has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (is_trained_by_plug_in(GetParam()) && !has_torch()) GTEST_SKIP() << kNoTorch;
   }
 };
 
@@ -257,8 +257,7 @@ struct Learner {
 class EveryLearner : public testing::TestWithParam<Learner> {
  protected:
   void SetUp() override {
-    if (is_trained_by_plug_in(GetParam().name) && !has_tree_trainer())
-      GTEST_SKIP() << kNoTreeTrainer;
+    if (is_trained_by_plug_in(GetParam().name) && !has_torch()) GTEST_SKIP() << kNoTorch;
   }
 };
 

@@ -12,7 +12,7 @@
 #include "cost/models/shared.h"
 #include "cost/models/tlp_run.h"
 #include "cost/tilings.h"
-#include "cost/treegru_plug_in.h"
+#include "cost/torch_plug_in.h"
 #include "support/check.h"
 
 namespace tenon::cost {
@@ -48,7 +48,7 @@ struct MadeUp {
 class TlpWithTorch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (!has_torch()) GTEST_SKIP() << kNoTorch;
   }
 };
 
@@ -163,7 +163,7 @@ TEST(Tlp, RefusesWhatItWouldNotWrite) {
 }
 
 TEST(Tlp, RefusesToLearnWithoutThePlugIn) {
-  if (has_tree_trainer()) GTEST_SKIP() << "this build has the plug-in tenon-torch";
+  if (has_torch()) GTEST_SKIP() << "this build has the plug-in tenon-torch";
   const auto m = make_model("tlp", 1, 1);
   try {
     m->learn({}, Role::kThisRun);

@@ -14,7 +14,7 @@
 #include "cost/models/tree_lessons.h"
 #include "cost/random_trees.h"
 #include "cost/tilings.h"
-#include "cost/treegru_plug_in.h"
+#include "cost/torch_plug_in.h"
 #include "support/check.h"
 
 namespace tenon::cost {
@@ -47,7 +47,7 @@ TEST(TreeNetwork, OfOneHiddenNumberByHand) {
 class WithTorch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!has_tree_trainer()) GTEST_SKIP() << kNoTreeTrainer;
+    if (!has_torch()) GTEST_SKIP() << kNoTorch;
     trainer_ = find_tree_trainer();
     ASSERT_NE(trainer_.functions, nullptr) << trainer_.why;
   }
@@ -127,7 +127,7 @@ TEST_F(WithTorch, TrainingLowersTheRankLossAndOrdersWhatWasHeldOut) {
 }
 
 TEST(TreeGru, RefusesToLearnWithoutThePlugIn) {
-  if (has_tree_trainer()) GTEST_SKIP() << "this build has the plug-in tenon-torch";
+  if (has_torch()) GTEST_SKIP() << "this build has the plug-in tenon-torch";
   const auto m = make_model("treegru", 1, 1);
   try {
     m->learn({}, Role::kThisRun);

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "cost/treegru_plug_in.h"
+#include "cost/torch_plug_in.h"
 #include "search/space/spaces.h"
 #include "search/tasks.h"
 #include "value/rows.h"
@@ -101,7 +101,7 @@ std::vector<history::Known> many_tasks() {
 }
 
 TEST(TrainValue, RanksTasksThatItDidNotSee) {
-  if (!cost::has_tree_trainer()) GTEST_SKIP() << cost::kNoTreeTrainer;
+  if (!cost::has_torch()) GTEST_SKIP() << cost::kNoTorch;
   const TrainValueOptions how{.lessons = {.beginnings = 2},
                               .width = 16,
                               .heads = 2,
