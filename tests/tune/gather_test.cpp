@@ -6,6 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -14,6 +16,7 @@
 #include "task/serve.h"
 #include "te/text.h"
 #include "tune/random_tasks.h"
+#include "value/pretend_value.h"
 
 namespace tenon::tune {
 namespace {
@@ -178,6 +181,26 @@ TEST_F(GatherTest, GoesOnWhereItWasCutOff) {
   }
   EXPECT_EQ(measured, known) << "something was measured again";
   EXPECT_EQ(gather(*db, tasks()).measured, 0) << "it is complete";
+}
+
+// A task without random draws takes what the function leads to: distinct programs, other ones than another function's.
+TEST(GatherTask, IsLedByAValueFunction) {
+  const auto tasks = random_tasks({.count = 1, .seed = 3}, target::parse_target("x86-64-v3"));
+  const auto led_by = [&](float sign) {
+    GatherOptions o;
+    o.programs = 12;
+    o.random_share = 0;
+    o.value = std::make_shared<const value::ValueFunction>(
+        value::pretend_value([sign](const cost::Row& r) { return sign * value::by_hash(r); }));
+    GatherTask t({tasks[0], std::nullopt}, o, 1);
+    std::set<uint64_t> hashes;
+    for (const space::Program& p : t.next(1)) hashes.insert(p.hash);  // the default
+    for (const space::Program& p : t.next(8)) EXPECT_TRUE(hashes.insert(p.hash).second);
+    EXPECT_GT(hashes.size(), 4U);
+    return hashes;
+  };
+  EXPECT_EQ(led_by(1), led_by(1));
+  EXPECT_NE(led_by(1), led_by(-1));
 }
 
 TEST_F(GatherTest, AListIsMeasuredAndNothingElse) {
