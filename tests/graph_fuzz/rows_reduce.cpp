@@ -85,7 +85,9 @@ bool loss(Draft& d, const Row& row) {
 }
 
 constexpr Types kReduced = kFloats | kWide;
-constexpr Range kPositive{0.05, 40, false}, kExponent{-8, 6, false}, kSmall{-4, 4, false};
+constexpr Range kPositive{0.05, 40, false};
+constexpr Range kExponent{-8, 6, false};
+constexpr Range kSmall{-4, 4, false};
 
 const Row kReduceRows[] = {
     {"Hardmax", 7, 21, kFloats, over_rows},

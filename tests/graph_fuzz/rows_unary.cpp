@@ -112,7 +112,9 @@ bool dropout_12(Draft& d, const Row& row) {
   return d.node(row.name(), in, {}, static_cast<size_t>(d.rng().between(1, 2)));
 }
 
-constexpr Range kUnit{-1, 1, false}, kPositive{0.01, 1000, false}, kExponent{-8, 6, false};
+constexpr Range kUnit{-1, 1, false};
+constexpr Range kPositive{0.01, 1000, false};
+constexpr Range kExponent{-8, 6, false};
 constexpr Range kAngle{-20, 20, false};
 
 const Row kUnaryRows[] = {

@@ -10,6 +10,7 @@
 
 #include "cost/model.h"
 #include "files/file.h"
+#include "history/model_file.h"
 #include "history/program_table.h"
 #include "neural/compiled.h"
 #include "search/space/spaces.h"
@@ -47,6 +48,17 @@ constexpr Arm kArms[] = {
      .space = "joint",
      .strategy = "annealing",
      .cost_model = "xgb-rank"},
+    {.name = "annealing+xgb-rank+history",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "xgb-rank",
+     .history = true},
+    {.name = "annealing+xgb-rank+history+transplant",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "xgb-rank",
+     .history = true,
+     .transplant = true},
     {.name = "annealing+treegru",
      .space = "joint",
      .strategy = "annealing",
@@ -93,11 +105,26 @@ constexpr Arm kArms[] = {
      .strategy = "annealing",
      .cost_model = "xgb-rank",
      .start = Start::kBeam},
+    {.name = "annealing+xgb-rank+history+transplant+instant",
+     .space = "joint",
+     .strategy = "annealing",
+     .cost_model = "xgb-rank",
+     .history = true,
+     .transplant = true,
+     .start = Start::kBeam},
 };
 
 template <class Rows>
 bool has_row(const Rows& rows, std::string_view name) {
   return std::any_of(rows.begin(), rows.end(), [&](const auto& r) { return r.name == name; });
+}
+
+// The file whose model is of the arm's kind; empty: none is.
+std::string history_of(const Arm& a, const Given& given) {
+  for (const std::string& file : given.history) {
+    if (history::parse_model_file(files::read_file(file)).card.model == a.cost_model) return file;
+  }
+  return "";
 }
 
 bool by_value(const Arm& a) { return a.start == Start::kGreedy || a.start == Start::kBeam; }
@@ -128,7 +155,9 @@ std::string why_missing(const Arm& a, const Given& given) {
     return fmt::format("there is no cost model {}", a.cost_model);
   }
   if (a.transplant && given.programs.empty()) return "--programs FILE was not given";
-  if (a.history && given.history.empty()) return "--history FILE was not given";
+  if (a.history && history_of(a, given).empty()) {
+    return fmt::format("no --history FILE with a model {} was given", a.cost_model);
+  }
   if (by_value(a) && given.value.empty()) return "--value FILE was not given";
   return "";
 }
@@ -140,7 +169,7 @@ tune::TunerOptions tuner_options(const Arm& a, const Given& given, uint64_t seed
   o.strategy = *a.strategy == '\0' ? "random" : a.strategy;
   o.cost_model = a.cost_model;
   o.search.draft = a.draft;
-  if (a.history) o.cost_model_file = given.history;
+  if (a.history) o.cost_model_file = history_of(a, given);
   if (a.transplant) {
     o.known = std::make_shared<history::KnownPrograms>(
         history::read_table(files::read_file(given.programs)).tasks);

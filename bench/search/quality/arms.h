@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tune/tuner.h"
 
@@ -12,9 +13,9 @@ namespace tenon::quality {
 
 // Files hold what was learned before; an empty name stands for nothing.
 struct Given {
-  std::string history;   // a trained model
-  std::string programs;  // a table of good programs
-  std::string value;     // a value function
+  std::vector<std::string> history;  // trained models, one for each kind that arms ask for
+  std::string programs;              // a table of good programs
+  std::string value;                 // a value function
 };
 
 // This is what a search begins with, before anything was measured.
@@ -31,7 +32,7 @@ struct Arm {
   const char* space;
   const char* strategy;  // empty: the start is measured, and nothing else
   const char* cost_model;
-  bool history = false;     // the model begins with what --history FILE learned
+  bool history = false;     // the model begins with what a --history FILE of its kind learned
   bool transplant = false;  // programs of similar tasks, of --programs FILE, come first
   bool draft = true;        // the draft model screens draws
   Start start = Start::kRule;

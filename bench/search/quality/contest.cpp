@@ -91,7 +91,7 @@ class Contest {
     add("--threads", std::to_string(w.threads));
     add("--round", std::to_string(w.round));
     add("--population", w.population > 0 ? std::to_string(w.population) : "");
-    add("--history", w.given.history);
+    add("--history", fmt::format("{}", fmt::join(w.given.history, ",")));
     add("--programs", w.given.programs);
     add("--value", w.given.value);
     add("--build-tool", w.build_tool);

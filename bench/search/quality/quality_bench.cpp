@@ -82,7 +82,8 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--deadline", c.deadline_s, "Seconds after which nothing more is begun");
   app.add_option("--finals", c.finals_s, "Seconds of a task's final times")->capture_default_str();
   app.add_option("--history", c.worker.given.history,
-                 "A trained model, for arms that begin with one");
+                 "Trained models, for arms that begin with one of their kind")
+      ->delimiter(',');
   app.add_option("--programs", c.worker.given.programs,
                  "A table of good programs (tenon db programs), for arms that begin with some");
   app.add_option("--value", c.worker.given.value,
