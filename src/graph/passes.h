@@ -39,6 +39,8 @@ void fold_constants(Graph& g, const PassContext& context);
 void fold_but_weights(Graph& g, const PassContext& context);
 // Sums of products of dequantised 8-bit numbers become sums of integers.
 void integer_products(Graph& g, const PassContext& context);
+// Sums of dequantised images over their positions become sums of integers.
+void integer_sums(Graph& g, const PassContext& context);
 // Channels of a convolution of 8-bit numbers become a multiple of four, by zeros.
 void pad_channels(Graph& g, const PassContext& context);
 // What is quantised in i8 and only dequantised again is stored in u8.

@@ -179,6 +179,18 @@ class Draw {
             });
         return store(y, 4);
       }
+      case 2: {  // the mean of each channel
+        const ValueId y =
+            b_.compute("mean", {load(x)}, [&](te::Builder& t, std::span<const te::Tensor> in) {
+              const te::Tensor sum =
+                  te::reduce_dims(t, "mean.sum", in[0], ir::BinaryOp::kAdd, {2, 3}, true);
+              const auto count = static_cast<double>(shape[2] * shape[3]);
+              return te::elementwise(t, "mean", {sum}, [&](Exprs e) {
+                return e[0] / ir::make_float(ir::kF32, count);
+              });
+            });
+        return store(y, 4);
+      }
       case 1: {  // a residual: the sum of two
         const Stored y = conv(x);
         if (b_.shape(y.v) != shape) return y;

@@ -13,6 +13,7 @@ constexpr Pass kPasses[] = {
     {"delay_dequantize", "moves and maxima are taken of 8-bit numbers", delay_dequantize},
     {"integer_products", "products of dequantised 8-bit numbers become integer sums",
      integer_products},
+    {"integer_sums", "sums over dequantised images become integer sums", integer_sums},
     {"pad_channels", "integer convolutions get whole groups of four channels", pad_channels},
     {"fold_constants", "what depends on constants alone is computed now", fold_constants},
     {"fold_padding", "zeros around the input of a convolution become its own", fold_padding},
