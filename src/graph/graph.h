@@ -71,7 +71,8 @@ struct Compute {
   std::shared_ptr<const te::ComputeDag> dag;
 };
 
-using Op = std::variant<Conv, ConvTranspose, MatMul, Transpose, Reshape, Quantize, Dequantize, Compute>;
+using Op =
+    std::variant<Conv, ConvTranspose, MatMul, Transpose, Reshape, Quantize, Dequantize, Compute>;
 
 struct Node {
   Op op;

@@ -246,8 +246,7 @@ class Planner {
       const auto at = std::find(c.inputs.begin(), c.inputs.end(), v);
       if (at == c.inputs.end()) continue;
       const auto i = static_cast<size_t>(at - c.inputs.begin());
-      const std::string& name =
-          p_.tasks[static_cast<size_t>(c.task)].dag->inputs[i].tensor.name();
+      const std::string& name = p_.tasks[static_cast<size_t>(c.task)].dag->inputs[i].tensor.name();
       if (wish(c.task).flexible) return std::nullopt;
       return wish(c.task).edges.at(name);
     }

@@ -257,8 +257,7 @@ std::optional<Written> write_conv(space::Builder& b, const Request& request) {
 // Groups of four channels that lie together, with constant weights.
 std::optional<Written> write_conv_integer(space::Builder& b, const Request& request) {
   const auto c = match_conv(b.dag());
-  if (!c || (c->group > 0 && c->group % 4 != 0) || !is_constant(b.dag(), c->w))
-    return std::nullopt;
+  if (!c || (c->group > 0 && c->group % 4 != 0) || !is_constant(b.dag(), c->w)) return std::nullopt;
   const te::ComputeOp& op = *c->chain.anchor;
   const auto dot = dot_of_bytes(c->x.dtype(), c->w.dtype());
   if (!dot || op.reduce_axes[0].extent % schedule::row_of(*dot).group != 0) return std::nullopt;

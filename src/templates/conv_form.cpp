@@ -92,8 +92,7 @@ class FormChooser {
   void choose_padding() {
     if (!c_.padding || f_.products.narrow) return;
     f_.skip = c_.padding->zero && skips_padding();
-    const bool free =
-        c_.padding->zero && request_.borders && !request_.fixed.contains(c_.x.name());
+    const bool free = c_.padding->zero && request_.borders && !request_.fixed.contains(c_.x.name());
     f_.buffered = !f_.skip && !free;
     if (!f_.buffered) return;
     choose_row_blocks();

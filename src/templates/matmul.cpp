@@ -259,12 +259,12 @@ class Writer {
   const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, acc_;
-  Loop tile_loop_;            // over tiles of rows
-  Value nb_ = 1, in_ = 1;     // vectors of a tile, tiles of rows
-  int64_t v_ = 1;             // lanes
-  int64_t jv_ = 1, jn_ = 1;   // columns of a panel, panels
-  int64_t at_ = kBeforehand;  // see Matmul::rows
-  bool narrow_;               // products of bfloat16, to which the first operand is copied
+  Loop tile_loop_;                    // over tiles of rows
+  Value nb_ = 1, in_ = 1;             // vectors of a tile, tiles of rows
+  int64_t v_ = 1;                     // lanes
+  int64_t jv_ = 1, jn_ = 1;           // columns of a panel, panels
+  int64_t at_ = kBeforehand;          // see Matmul::rows
+  bool narrow_;                       // products of bfloat16, to which the first operand is copied
   std::optional<schedule::Dot> dot_;  // that adds several products
 };
 
@@ -289,7 +289,9 @@ std::optional<Written> write_matmul_integer(Builder& b, const Request& request) 
 std::optional<Written> write_matmul_bfloat16(Builder& b, const Request& request) {
   if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
   const auto m = find_matmul(b.dag(), b.target().cpu());
-  if (!m || m->x.tensor.dtype() != ir::kF32 || !has_groups(*m, 2) || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
+  if (!m || m->x.tensor.dtype() != ir::kF32 || !has_groups(*m, 2) ||
+      !may_be_plain(request, m->chain.final->output))
+    return std::nullopt;
   Writer(*m, b, request, true, schedule::Dot::kBf16Bf16).run();
   return Written{};
 }

@@ -50,22 +50,26 @@ TEST(QuantizedFuzz, ExactScalesGiveTheDefinitionsBits) {
     const uint64_t seed = first_seed + static_cast<uint64_t>(i);
     SCOPED_TRACE(fmt::format("--seed={} --runs=1", seed));
     Rng rng(seed);
-    const graph::Graph g = graph::random_quantized(rng, {.exact = true, .layers = 1 + static_cast<int>(seed % 3)});
+    const graph::Graph g =
+        graph::random_quantized(rng, {.exact = true, .layers = 1 + static_cast<int>(seed % 3)});
     const ir::Array x = random_input(rng, g.value(g.inputs[0]));
     const ir::Array want = graph::evaluate(g, {x})[0];
     graph::Graph passed = g;
     graph::optimize(passed, {}, {.skip = {}, .verify = true, .watch = {}});
     for (const graph::Node& n : passed.nodes)
-      integers += std::holds_alternative<graph::Conv>(n.op) && g.value(n.inputs[0]).dtype.bits == 8 ? 1 : 0;
-    ASSERT_EQ(steps_between(graph::evaluate(passed, {x})[0], want, 1), 0) << to_string(g) << to_string(passed);
+      integers +=
+          std::holds_alternative<graph::Conv>(n.op) && g.value(n.inputs[0]).dtype.bits == 8 ? 1 : 0;
+    ASSERT_EQ(steps_between(graph::evaluate(passed, {x})[0], want, 1), 0)
+        << to_string(g) << to_string(passed);
     const std::string machine = seed % 4 == 0 ? "x86-64-v3" : "";
-    ASSERT_EQ(steps_between(compiled(g, machine, x), want, 1), 0) << machine << "\n" << to_string(g);
+    ASSERT_EQ(steps_between(compiled(g, machine, x), want, 1), 0) << machine << "\n"
+                                                                  << to_string(g);
   }
   EXPECT_GT(integers, runs / 8);
 }
 
-// With any scales the real sums of the definition round; the code does what the passes say, to the bit.
-TEST(QuantizedFuzz, AnyScalesGiveTheBitsOfThePasses) {
+// With any scales the real sums of the definition round, and so may a * b + c in code: one step at most.
+TEST(QuantizedFuzz, AnyScalesStayWithinOneStep) {
   for (int64_t i = 0; i < runs; ++i) {
     const uint64_t seed = first_seed + static_cast<uint64_t>(i);
     SCOPED_TRACE(fmt::format("--seed={} --runs=1", seed));

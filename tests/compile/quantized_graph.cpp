@@ -49,7 +49,9 @@ class Draw {
 
   double scale(double about) {
     const double power = std::exp2(std::round(std::log2(about)));
-    return options_.exact ? power : static_cast<double>(static_cast<float>(power * (0.7 + 0.6 * rng_.unit())));
+    return options_.exact
+               ? power
+               : static_cast<double>(static_cast<float>(power * (0.7 + 0.6 * rng_.unit())));
   }
 
   Parameters parameters(double about, ir::DType type, bool symmetric) {
@@ -69,8 +71,8 @@ class Draw {
       shape.assign(rank - axis, 1);
       shape[0] = static_cast<int64_t>(p.scales.size());
     }
-    std::vector<ValueId> out{constant(
-        ir::kF32, shape, [&](int64_t i) { return p.scales[static_cast<size_t>(i)]; })};
+    std::vector<ValueId> out{
+        constant(ir::kF32, shape, [&](int64_t i) { return p.scales[static_cast<size_t>(i)]; })};
     out.push_back(constant(p.type, shape, [&](int64_t i) {
       return static_cast<double>(p.zeros[static_cast<size_t>(i)]);
     }));
@@ -194,7 +196,8 @@ class Draw {
       case 1: {  // a residual: the sum of two
         const Stored y = conv(x);
         if (b_.shape(y.v) != shape) return y;
-        return store(b_.elementwise("add", {load(x), load(y)}, [](Exprs e) { return e[0] + e[1]; }), 8);
+        return store(b_.elementwise("add", {load(x), load(y)}, [](Exprs e) { return e[0] + e[1]; }),
+                     8);
       }
       default:
         return conv(x);

@@ -4,8 +4,8 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <cmath>
-#include <limits>
 
+#include "backend/llvm/reciprocal.h"
 #include "backend/llvm/types.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -28,37 +28,7 @@ std::optional<std::pair<ir::Expr, double>> with_constant(const ir::Expr& e, ir::
 
 bool is_whole(double v) { return v == std::nearbyint(v); }
 
-float quotient(float x, const Reciprocal& r) { return std::fma(x, r.high, x * r.low); }
-
-// Scales this far from the ends of f32 leave room for their reciprocals and for products with small integers.
-constexpr float kLeastScale = 1e-30F;
-
 }  // namespace
-
-// Both roundings grow with x, so they agree if they step from n to n + 1 between the same two numbers. These lie near
-// (n + 1/2) * scale.
-std::optional<Reciprocal> reciprocal_of(float scale, int64_t least, int64_t most) {
-  if (!(scale > kLeastScale) || !(scale < 1 / kLeastScale)) return std::nullopt;
-  const double exact = 1 / static_cast<double>(scale);
-  Reciprocal r;
-  r.high = static_cast<float>(exact);
-  if (static_cast<double>(r.high) > exact) r.high = std::nextafter(r.high, 0.0F);
-  r.low = static_cast<float>(exact - static_cast<double>(r.high));
-  constexpr int kNeighbours = 4;
-  const float infinity = std::numeric_limits<float>::infinity();
-  for (int64_t n = least - 1; n <= most; ++n) {
-    const double step = static_cast<double>(n) + 0.5;
-    auto x = static_cast<float>(step * static_cast<double>(scale));
-    for (int i = 0; i < kNeighbours; ++i) x = std::nextafter(x, -infinity);
-    const float before = std::nearbyint(x / scale);
-    for (int i = 0; i <= 2 * kNeighbours; ++i, x = std::nextafter(x, infinity)) {
-      if (std::nearbyint(x / scale) != std::nearbyint(quotient(x, r))) return std::nullopt;
-    }
-    if (static_cast<double>(before) > step || static_cast<double>(std::nearbyint(x / scale)) < step)
-      return std::nullopt;
-  }
-  return r;
-}
 
 std::optional<Quantized> as_quantized(const ir::Cast& n) {
   const ir::DType to = n.dtype.scalar();
@@ -122,9 +92,9 @@ class Writer {
 
   Value* divided(Value* x, float scale) {
     const int64_t zero = static_cast<int64_t>(q_.zero);
-    const auto r = cpu_.fma ? reciprocal_of(scale, ir::lowest_int(q_.to) - zero,
-                                            ir::highest_int(q_.to) - zero)
-                            : std::nullopt;
+    const auto r =
+        cpu_.fma ? reciprocal_of(scale, ir::lowest_int(q_.to) - zero, ir::highest_int(q_.to) - zero)
+                 : std::nullopt;
     if (!r) return b_.CreateFDiv(x, number(x, static_cast<double>(scale)));
     Value* low = b_.CreateFMul(x, number(x, static_cast<double>(r->low)));
     return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()},
@@ -154,9 +124,9 @@ class Writer {
     if (lanes == 4) return b_.CreateIntrinsic(llvm::Intrinsic::x86_sse2_cvtps2dq, {}, {x});
     if (lanes == 8) return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx_cvt_ps2dq_256, {}, {x});
     constexpr uint32_t kModeOfThread = 4;
-    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
-                              {x, llvm::Constant::getNullValue(words), b_.getInt16(0xffff),
-                               b_.getInt32(kModeOfThread)});
+    return b_.CreateIntrinsic(
+        llvm::Intrinsic::x86_avx512_mask_cvtps2dq_512, {},
+        {x, llvm::Constant::getNullValue(words), b_.getInt16(0xffff), b_.getInt32(kModeOfThread)});
   }
 
   llvm::IRBuilder<>& b_;

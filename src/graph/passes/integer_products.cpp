@@ -26,7 +26,7 @@ bool is_byte(ir::DType t) { return t.is_int() && t.bits == 8; }
 
 // What a sum of integers becomes: f32(sum + shift[k]) * factor[k].
 struct Affine {
-  ir::DType type;  // of the sum: i32, or f32 that holds integers
+  ir::DType type;             // of the sum: i32, or f32 that holds integers
   std::vector<double> shift;  // whole
   std::vector<double> factor;
   Shape shape;  // to which both broadcast beside the sum
@@ -100,8 +100,8 @@ class IntegerProducts : public Rewriter {
     const ir::Array& w = *value(o->x).data;
     const auto scales = per_channel(*o->scale, w.shape(), axis);
     const auto count = static_cast<size_t>(w.shape()[axis]);
-    const auto zeros = o->zero == nullptr ? std::vector<double>(count, 0)
-                                          : per_channel(*o->zero, w.shape(), axis);
+    const auto zeros =
+        o->zero == nullptr ? std::vector<double>(count, 0) : per_channel(*o->zero, w.shape(), axis);
     if (!scales || !zeros || w.elements() / w.shape()[axis] > kMostSum / kMostProduct)
       return std::nullopt;
     std::optional<ir::Array> made = centred(w, *zeros, axis);
@@ -141,8 +141,8 @@ class IntegerProducts : public Rewriter {
     const Value given = value(w);
     ir::Array a(ir::kF32, given.shape);
     for (int64_t i = 0; i < a.elements(); ++i) a.set_double(i, given.data->get_double(i));
-    return add_value({given.name, ir::kF32, given.shape,
-                      std::make_shared<const ir::Array>(std::move(a))});
+    return add_value(
+        {given.name, ir::kF32, given.shape, std::make_shared<const ir::Array>(std::move(a))});
   }
 
   // A third input says how many of the products are summed, for which the correction would differ.

@@ -9,7 +9,8 @@
 namespace tenon::graph {
 namespace {
 
-constexpr size_t kImageRank = 4;  // shorter ones are rows, whose work is fused with what surrounds them
+constexpr size_t kImageRank =
+    4;  // shorter ones are rows, whose work is fused with what surrounds them
 constexpr int64_t kMostCount = int64_t{1} << 22;  // numbers of 8 bits whose sum fits i32
 
 // The first op adds up elements of the only input as they are, and no other op reads that.
@@ -67,12 +68,14 @@ class IntegerSums : public Rewriter {
     sum.body = ir::cast(ir::kI32, ir::load(x, given.body.as<ir::Load>()->indices));
     sum.output = te::Tensor::make(given.name() + ".whole", ir::kI32, given.output.shape());
     const te::Tensor made = b.add(sum);
-    const te::Tensor real = te::elementwise(b, given.name(), {made}, [&](std::span<const ir::Expr> v) {
-      return ir::cast(ir::kF32, v[0] - ir::make_int(ir::kI32, t.zeros)) *
-             ir::make_float(ir::kF32, t.scale);
-    });
+    const te::Tensor real =
+        te::elementwise(b, given.name(), {made}, [&](std::span<const ir::Expr> v) {
+          return ir::cast(ir::kF32, v[0] - ir::make_int(ir::kI32, t.zeros)) *
+                 ir::make_float(ir::kF32, t.scale);
+        });
     std::vector<std::pair<te::Tensor, te::Tensor>> renamed{{given.output, real}};
-    for (size_t i = 1; i < dag.ops.size(); ++i) renamed.emplace_back(again(b, *dag.ops[i], renamed));
+    for (size_t i = 1; i < dag.ops.size(); ++i)
+      renamed.emplace_back(again(b, *dag.ops[i], renamed));
     for (const te::Tensor& out : dag.outputs) {
       for (const auto& [from, to] : renamed) {
         if (from.same_as(out)) b.output(to);

@@ -67,8 +67,12 @@ class PadChannels : public Rewriter {
     Shape to = of.shape;
     to[1] += missing;
     const ValueId y = add_value({of.name, of.dtype, to, nullptr});
-    add_node({Compute{std::make_shared<const te::ComputeDag>(std::move(dag))}, inputs, {y},
-              joins ? before.label : "pad", before.nodes, before.segment});
+    add_node({Compute{std::make_shared<const te::ComputeDag>(std::move(dag))},
+              inputs,
+              {y},
+              joins ? before.label : "pad",
+              before.nodes,
+              before.segment});
     return y;
   }
 };

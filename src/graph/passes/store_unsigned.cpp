@@ -14,7 +14,8 @@ constexpr int64_t kMoved = 128;
 
 class StoreUnsigned : public Rewriter {
  public:
-  explicit StoreUnsigned(Graph& g) : Rewriter(g), readers_(g.readers()), outputs_(g.output_flags()) {}
+  explicit StoreUnsigned(Graph& g)
+      : Rewriter(g), readers_(g.readers()), outputs_(g.output_flags()) {}
 
   bool run() {
     return each_node([&](size_t n) { return move(n); });

@@ -135,9 +135,8 @@ std::optional<ByteWeights> bytes_of_weights(Convert& c, ValueId w, ValueId zero,
 
 ValueId without_sums(Convert& c, ValueId sum, int64_t zero, ValueId sums) {
   if (zero == 0) return sum;
-  return c.b().elementwise("offset", {sum, sums}, [&](Args v) {
-    return v[0] - v[1] * ir::make_int(ir::kI32, zero);
-  });
+  return c.b().elementwise("offset", {sum, sums},
+                           [&](Args v) { return v[0] - v[1] * ir::make_int(ir::kI32, zero); });
 }
 
 ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer& b,

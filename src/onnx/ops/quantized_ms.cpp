@@ -110,8 +110,7 @@ std::vector<ValueId> convert_dynamic_quantize_matmul(Convert& c) {
   const Quantizer qa = covering(c, c.input(0));
   const ValueId stored = quantized(c, c.input(0), qa, ir::kU8);
   const int64_t rb = c.rank(1);
-  const ValueId sum =
-      integer_matmul(c, stored, qa.zero, c.input(1), read_zero(c, 3, rb - 1, rb));
+  const ValueId sum = integer_matmul(c, stored, qa.zero, c.input(1), read_zero(c, 3, rb - 1, rb));
   const auto rank = static_cast<int64_t>(c.b().shape(sum).size());
   const ValueId b_scale = read_quantizer(c, 2, 3, rank - 1, rank).scale;
   return {scaled_product(c, sum, qa.scale, b_scale, 4)};
