@@ -9,8 +9,13 @@ TOLERANCES = {name: 1e-3 if name in DEEPEST else 1e-4 for name in (
     "bert_base", "bert_tiny")}
 
 
+# In 8 bits one step in one layer becomes many in the last: ONNX Runtime with and without its own fusions is apart by as
+# much. check_steps.py is the exact comparison; this one finds outputs that have nothing to do with each other.
+QUANTIZED = 0.5
+
+
 def tolerance(name):
-    return TOLERANCES.get(name, 1e-4)
+    return QUANTIZED if name.endswith(".int8") else TOLERANCES.get(name, 1e-4)
 
 
 def is_right(name, difference):

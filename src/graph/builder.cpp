@@ -100,7 +100,7 @@ std::vector<ValueId> GraphBuilder::append_node(const std::string& label, Op op,
   node.segment = segment_;
   if (!node_.empty()) node.nodes.push_back(node_);
   std::vector<ValueId> out;
-  if (known) {
+  if (known && !makes_real(graph_, node)) {
     const te::ComputeDag dag = define(graph_, node);
     Work work = work_of(dag);
     for (const ValueId v : inputs) {

@@ -5,6 +5,7 @@
 
 #include "te/limited.h"
 #include "te/limits.h"
+#include "te/quantize.h"
 #include "te/splice.h"
 
 namespace tenon::graph {
@@ -43,6 +44,13 @@ struct Append {
   std::vector<te::Tensor> operator()(const Reshape& r) const {
     return {te::reshape(b, name, in[0], r.shape)};
   }
+  std::vector<te::Tensor> operator()(const Quantize& q) const {
+    return {te::quantize(b, name, in[0], in[1], zero(), q.to, q.precision)};
+  }
+  std::vector<te::Tensor> operator()(const Dequantize& q) const {
+    return {te::dequantize(b, name, in[0], in[1], zero(), q.to)};
+  }
+  te::Tensor zero() const { return in.size() > 2 ? in[2] : te::Tensor(); }
   std::vector<te::Tensor> operator()(const Compute& c) const {
     // The op that makes the only output carries the name, the others are its stages.
     return te::splice(b, *c.dag, in, [&](const te::ComputeOp& op) {

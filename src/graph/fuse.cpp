@@ -133,7 +133,20 @@ class Fuser {
 
   // The rules: asked before the merged dag is built (kOther) and after.
   bool maps_into_maps(const Group& a, const Group& b, Kind) {
-    return a.kind == Kind::kMap && b.kind == Kind::kMap && elements(a) == elements(b);
+    return a.kind == Kind::kMap && b.kind == Kind::kMap && elements(a) == elements(b) &&
+           !narrows_sum(a);
+  }
+  // It makes fewer bytes of what a contraction sums up, which is better stored so: it belongs to that one first.
+  bool narrows_sum(const Group& a) const {
+    for (const NodeId n : a.nodes) {
+      for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs) {
+        const int before = source(v);
+        if (before >= 0 && groups_[static_cast<size_t>(before)].kind == Kind::kHeavy &&
+            g_.value(a.outputs[0]).bytes() < g_.value(v).bytes())
+          return true;
+      }
+    }
+    return false;
   }
   bool epilogues(const Group& a, const Group& b, Kind) {
     return (a.kind == Kind::kHeavy || a.kind == Kind::kReduce) && b.kind == Kind::kMap &&

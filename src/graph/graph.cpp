@@ -16,6 +16,12 @@ int64_t Value::elements() const {
   return n;
 }
 
+bool makes_real(const Graph& g, const Node& n) {
+  if (!std::holds_alternative<Dequantize>(n.op)) return false;
+  const Value& x = g.value(n.inputs[0]);
+  return x.dtype.bits == 8 && x.elements() > 1;
+}
+
 std::string Graph::unique(const std::string& wanted) {
   const std::string base = wanted.empty() ? "value" : wanted;
   const auto [it, first] = names_.emplace(base, 1);

@@ -58,12 +58,21 @@ struct Transpose {
 struct Reshape {
   Shape shape;
 };
+// x, scale and perhaps a zero point, which broadcast to x: numbers as small integers (te/quantize.h).
+struct Quantize {
+  ir::DType to;
+  ir::DType precision;  // of the division
+};
+struct Dequantize {
+  ir::DType to;
+};
 // Whatever the dag says: its inputs are the node's inputs in order, its outputs the node's outputs.
 struct Compute {
   std::shared_ptr<const te::ComputeDag> dag;
 };
 
-using Op = std::variant<Conv, ConvTranspose, MatMul, Transpose, Reshape, Compute>;
+using Op =
+    std::variant<Conv, ConvTranspose, MatMul, Transpose, Reshape, Quantize, Dequantize, Compute>;
 
 struct Node {
   Op op;
@@ -107,6 +116,9 @@ class Graph {
   std::string unique(const std::string& name);
   std::unordered_map<std::string, int> names_;  // given out, with the last number appended
 };
+
+// Dequantises 8-bit numbers, more than one: perhaps weights of a sum of integers.
+bool makes_real(const Graph& g, const Node& n);
 
 // One line per node: "%12 relu_3: f32[1,64,56,56] = relu(%11) <Relu_3>".
 std::string to_string(const Graph& g);

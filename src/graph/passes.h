@@ -35,6 +35,20 @@ double points(const te::ComputeDag& dag);
 
 // The passes. Each leaves a graph that compact() has cleaned.
 void fold_constants(Graph& g, const PassContext& context);
+// The same, without what integer_products looks for: 8-bit weights that are made real numbers.
+void fold_but_weights(Graph& g, const PassContext& context);
+// Sums of products of dequantised 8-bit numbers become sums of integers.
+void integer_products(Graph& g, const PassContext& context);
+// Sums of dequantised images over their positions become sums of integers.
+void integer_sums(Graph& g, const PassContext& context);
+// Channels of a convolution of 8-bit numbers become a multiple of four, by zeros.
+void pad_channels(Graph& g, const PassContext& context);
+// What is quantised in i8 and only dequantised again is stored in u8.
+void store_unsigned(Graph& g, const PassContext& context);
+// move(dequantize(x)) -> dequantize(move(x)), and the same for maxima; quantize(dequantize(x)) -> x.
+void delay_dequantize(Graph& g, const PassContext& context);
+// Each reader of a dequantised tensor dequantises it itself, so that it reads 8 bits.
+void spread_dequantize(Graph& g, const PassContext& context);
 // conv(pad(x), w) with zeros around positions  ->  conv(x, w), padded by itself.
 void fold_padding(Graph& g, const PassContext& context);
 // conv(x, w) * s + t with constants per output channel  ->  conv(x, w * s) + t; matmul likewise.

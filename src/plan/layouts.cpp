@@ -233,7 +233,24 @@ class Planner {
 
   Layout followed(const Call& c, ValueId out) const {
     const ValueId leader = rules_.leader(c);
-    return leader < 0 ? plain(out) : rules_.follow(leader, stored_layout(leader), out);
+    const Layout l = leader < 0 ? plain(out) : rules_.follow(leader, stored_layout(leader), out);
+    if (!layout::same_storage(l, plain(out)) || g_.value(out).dtype.bits != 8) return l;
+    return wanted_by_reader(out).value_or(l);
+  }
+
+  // How the only reader of 8-bit numbers wants them, if it is no follower itself: its dot products take groups of channels,
+  // which a plain tensor does not have.
+  std::optional<Layout> wanted_by_reader(ValueId v) const {
+    if (rules_.readers(v) != 1 || root(v) != v) return std::nullopt;
+    for (const Call& c : p_.calls) {
+      const auto at = std::find(c.inputs.begin(), c.inputs.end(), v);
+      if (at == c.inputs.end()) continue;
+      const auto i = static_cast<size_t>(at - c.inputs.begin());
+      const std::string& name = p_.tasks[static_cast<size_t>(c.task)].dag->inputs[i].tensor.name();
+      if (wish(c.task).flexible) return std::nullopt;
+      return wish(c.task).edges.at(name);
+    }
+    return std::nullopt;
   }
 
   Layout input_layout(const Call& c, size_t i, const std::vector<Layout>& outputs) {

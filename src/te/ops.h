@@ -46,6 +46,7 @@ struct ConvParams {
   std::vector<int64_t> stride, pad_before, pad_after,
       dilation;  // per spatial dimension; empty: 1, 0, 0, 1
   int64_t groups = 1;
+  int64_t pad_value = 0;  // what is beside the image; of conv alone
 };
 
 // A[m,k] * B[k,n]; transposed operands by flags. dense: A[m,k] * W[n,k] (+ bias by the caller).

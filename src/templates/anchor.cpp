@@ -67,6 +67,14 @@ std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Cha
   return names;
 }
 
+std::optional<schedule::Dot> dot_of_bytes(ir::DType x, ir::DType w) {
+  for (const schedule::DotRow& row : schedule::dots()) {
+    const bool fits = (row.a == x && row.b == w) || (row.a == w && row.b == x);
+    if (fits && row.a.bits == 8) return row.dot;
+  }
+  return std::nullopt;
+}
+
 std::optional<size_t> plain_axis(const ir::Expr& index, const te::ComputeOp& op) {
   for (size_t d = 0; d < op.axes.size(); ++d) {
     if (index.same_as(op.axes[d].var)) return d;
@@ -114,7 +122,8 @@ std::optional<Contraction> find_contraction(const te::ComputeDag& dag, const te:
   return Contraction{all[1 - w], all[w]};
 }
 
-std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t) {
+std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t,
+                                    bool any_value) {
   const te::ComputeOp* op = dag.producer(t);
   if (op == nullptr || op->is_reduction()) return std::nullopt;
   const auto* sel = op->body.as<ir::Select>();
@@ -122,7 +131,8 @@ std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor&
   const auto* load = sel->on_true.as<ir::Load>();
   if (load == nullptr || dag.producer(load->buffer) != nullptr) return std::nullopt;
   if (load->indices.size() != op->axes.size()) return std::nullopt;
-  Padding p{op, load->buffer, {}, {}};
+  Padding p{op, load->buffer, {}, {}, ir::is_zero(sel->on_false)};
+  if (!p.zero && !any_value) return std::nullopt;
   for (size_t d = 0; d < load->indices.size(); ++d) {
     const arith::Linear l = arith::to_linear(load->indices[d]);
     if (l.terms.size() != 1 || l.coefficient(op->axes[d].var.node()) != 1 || l.constant > 0)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/dots.h"
 #include "space/domain.h"
 #include "target/target.h"
 #include "te/access.h"
@@ -33,6 +34,9 @@ bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t);
 // residual): all of them are best stored alike.
 std::vector<std::string> stored_like_output(const te::ComputeDag& dag, const Chain& chain);
 
+// The dot product of such operands, of 8 bits both, in groups of four; nothing for any others.
+std::optional<schedule::Dot> dot_of_bytes(ir::DType x, ir::DType w);
+
 // It calls a function (an exponential, a root): not repeated for each reader.
 bool has_call(const te::ComputeOp& op);
 
@@ -54,8 +58,11 @@ struct Padding {
   const te::ComputeOp* op = nullptr;
   te::Tensor source;
   std::vector<int64_t> before, after;  // per dimension
+  bool zero = true;                    // what is beside the image
 };
-std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t);
+// `any_value`: other numbers than 0 may be beside the image.
+std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t,
+                                    bool any_value = false);
 
 // `vectors` x `positions` accumulators. xn and yn are numbers of near-equal parts of the two
 // innermost position dimensions.

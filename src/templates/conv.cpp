@@ -52,14 +52,14 @@ class Writer {
 
   Written run() {
     kb_ = ask_vectors();
-    tile_ = {f_.kvecs, kb_, f_.v, op_.reduce_axes[0].extent, f_.ci, f_.narrow};
+    tile_ = {f_.kvecs, kb_, f_.v, op_.reduce_axes[0].extent, f_.ci, f_.products.dot};
     prepare();
     store_input();
     store_outputs();
     store_weights();
     tile_output();
     tile_sum(b_, acc_, positions_, tile_, c_.rank, f_.skip);
-    if (f_.narrow) loop_by_vectors(b_, half_);
+    if (f_.products.narrow) loop_by_vectors(b_, half_);
     return {};
   }
 
@@ -77,7 +77,7 @@ class Writer {
 
   void prepare() {
     const StageRef anchor = b_.stage(op_.name());
-    if (f_.narrow) {
+    if (f_.products.narrow) {
       b_.variant(anchor, schedule::Algorithm::kBfloat16);
       half_ = made(b_, op_.name() + ".h");
     }
@@ -91,9 +91,9 @@ class Writer {
   }
 
   void store_input() {
-    if (f_.narrow && !b_.refused())
+    if (f_.products.narrow && !b_.refused())
       b_.store(half_, in_blocks(c_, layout::Layout(b_.now(half_).output.shape()), f_.ci));
-    const bool borders = c_.padding && !f_.skip && !f_.buffered && !f_.narrow;
+    const bool borders = c_.padding && !f_.skip && !f_.buffered && !f_.products.narrow;
     const layout::Layout plain(c_.x.shape());
     b_.store(x_, in_blocks(c_, borders ? with_borders(c_, 0) : plain, f_.x_block));
     if (!f_.buffered) return;
@@ -226,19 +226,21 @@ class Writer {
   ChannelTile tile_;
 };
 
+bool is_constant(const te::ComputeDag& dag, const te::Tensor& t) {
+  return std::any_of(dag.inputs.begin(), dag.inputs.end(),
+                     [&](const te::Input& in) { return in.constant && in.tensor.same_as(t); });
+}
+
 // One group, constant weights, and pairs of channels.
 bool has_pairs(const Conv& c, const te::ComputeDag& dag) {
   const te::ComputeOp& op = *c.chain.anchor;
-  for (const te::Input& in : dag.inputs) {
-    if (in.tensor.same_as(c.w) && !in.constant) return false;
-  }
-  return c.group == 0 && op.reduce_axes[0].extent % 2 == 0 && op.output.dtype() == ir::kF32 &&
-         c.x.dtype() == ir::kF32 && c.w.dtype() == ir::kF32;
+  return is_constant(dag, c.w) && c.group == 0 && op.reduce_axes[0].extent % 2 == 0 &&
+         op.output.dtype() == ir::kF32 && c.x.dtype() == ir::kF32 && c.w.dtype() == ir::kF32;
 }
 
 std::optional<Written> write(const Conv& c, space::Builder& b, const Request& request,
-                             bool narrow) {
-  const auto form = choose_form(c, request, b.target().cpu(), narrow);
+                             const Products& products) {
+  const auto form = choose_form(c, request, b.target().cpu(), products);
   if (!form) return std::nullopt;
   return Writer(c, *form, b, request).run();
 }
@@ -249,14 +251,24 @@ std::optional<Written> write_conv(space::Builder& b, const Request& request) {
   const auto c = match_conv(b.dag(), true);
   if (!c || (c->group > 0 && c->group % 4 != 0))
     return std::nullopt;  // groups too small for vectors
-  return write(*c, b, request, false);
+  return write(*c, b, request, {});
+}
+
+// Groups of four channels that lie together, with constant weights.
+std::optional<Written> write_conv_integer(space::Builder& b, const Request& request) {
+  const auto c = match_conv(b.dag());
+  if (!c || (c->group > 0 && c->group % 4 != 0) || !is_constant(b.dag(), c->w)) return std::nullopt;
+  const te::ComputeOp& op = *c->chain.anchor;
+  const auto dot = dot_of_bytes(c->x.dtype(), c->w.dtype());
+  if (!dot || op.reduce_axes[0].extent % schedule::row_of(*dot).group != 0) return std::nullopt;
+  return write(*c, b, request, {false, dot});
 }
 
 std::optional<Written> write_conv_bfloat16(space::Builder& b, const Request& request) {
   if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
   const auto c = match_conv(b.dag());
   if (!c || !has_pairs(*c, b.dag())) return std::nullopt;
-  return write(*c, b, request, true);
+  return write(*c, b, request, {true, schedule::Dot::kBf16Bf16});
 }
 
 }  // namespace tenon::templates

@@ -36,15 +36,15 @@ int64_t pair_block(int64_t in) {
 
 class FormChooser {
  public:
-  FormChooser(const Conv& c, const Request& request, const target::Cpu& t, bool narrow)
+  FormChooser(const Conv& c, const Request& request, const target::Cpu& t, const Products& products)
       : c_(c), request_(request), t_(t), op_(*c.chain.anchor) {
-    f_.narrow = narrow;
+    f_.products = products;
   }
 
   std::optional<ConvForm> run() {
     if (!choose_blocks()) return std::nullopt;
     choose_vector();
-    if (f_.v < 2) return std::nullopt;
+    if (f_.v < 2 || f_.ci % f_.products.group() != 0) return std::nullopt;
     choose_positions();
     choose_padding();
     choose_register_tile();
@@ -55,13 +55,14 @@ class FormChooser {
   bool choose_blocks() {
     const int64_t bytes = op_.output.dtype().bytes();
     const auto bx =
-        block_for(request_, c_.x, default_block(c_.x.shape()[1], c_.x.dtype().bytes(), t_));
+        block_for(request_, c_.x, default_block(c_.x.shape()[1], block_bytes(c_.x.dtype()), t_));
     const auto by =
         block_for(request_, c_.chain.final->output, default_block(op_.axes[1].extent, bytes, t_));
     if (!bx || !by) return false;
     f_.x_block = *bx;
     f_.y_block = *by;
-    return true;
+    // A group lies together in the input itself.
+    return !f_.products.dot || f_.products.narrow || f_.x_block % f_.products.group() == 0;
   }
 
   void choose_vector() {
@@ -74,9 +75,9 @@ class FormChooser {
     f_.v = c_.group > 0 ? std::gcd(v, c_.group) : v;
     f_.kvecs = arith::ceil_div(channels, f_.v);
     f_.per_block = f_.y_block > f_.v ? f_.y_block / f_.v : 1;
-    const int64_t block = f_.narrow        ? pair_block(in)
-                          : f_.x_block > 1 ? f_.x_block
-                                           : inner_channels(in);
+    const int64_t block = f_.products.narrow ? pair_block(in)
+                          : f_.x_block > 1   ? f_.x_block
+                                             : inner_channels(in);
     f_.ci = c_.group > 0 ? std::gcd(in, block) : std::min(in, block);
   }
 
@@ -89,13 +90,13 @@ class FormChooser {
   }
 
   void choose_padding() {
-    if (!c_.padding || f_.narrow) return;
-    f_.skip = skips_padding();
-    const bool free = request_.borders && !request_.fixed.contains(c_.x.name());
+    if (!c_.padding || f_.products.narrow) return;
+    f_.skip = c_.padding->zero && skips_padding();
+    const bool free = c_.padding->zero && request_.borders && !request_.fixed.contains(c_.x.name());
     f_.buffered = !f_.skip && !free;
     if (!f_.buffered) return;
     choose_row_blocks();
-    f_.skip_outer = skips_outer_padding();
+    f_.skip_outer = c_.padding->zero && skips_outer_padding();
   }
 
   // The share of taps of the spatial dimensions begin..end-1 that do not fall on padding.
@@ -195,8 +196,8 @@ class FormChooser {
 }  // namespace
 
 std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Cpu& t,
-                                    bool narrow) {
-  return FormChooser(c, request, t, narrow).run();
+                                    const Products& products) {
+  return FormChooser(c, request, t, products).run();
 }
 
 layout::Layout in_blocks(const Conv& c, layout::Layout l, int64_t block) {

@@ -3,6 +3,7 @@
 // becomes of its padding, and the register tile by rule. conv.cpp writes the steps.
 #pragma once
 
+#include "schedule/dots.h"
 #include "templates/conv_match.h"
 #include "templates/template.h"
 
@@ -11,8 +12,15 @@ namespace tenon::templates {
 // What the cores share out.
 inline constexpr int64_t kChannels = 1, kPositions = 2;
 
+// How products are taken: one at a time, or several that lie together.
+struct Products {
+  bool narrow = false;                    // of bfloat16, to which the input is copied
+  std::optional<schedule::Dot> dot = {};  // that adds several
+  int64_t group() const { return dot ? schedule::row_of(*dot).group : 1; }
+};
+
 struct ConvForm {
-  bool narrow = false;               // products of bfloat16, two at a time
+  Products products;
   int64_t x_block = 1, y_block = 1;  // of channels
   int64_t v = 1;                     // lanes, of output channels
   int64_t kvecs = 1;                 // vectors of output channels
@@ -33,7 +41,7 @@ struct ConvForm {
 // Nothing if the request stores tensors in another way than in blocks of channels, or if there is
 // no vector of them.
 std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Cpu& t,
-                                    bool narrow);
+                                    const Products& products);
 
 // Positions are one dimension where the kernel is one point.
 layout::Layout in_blocks(const Conv& c, layout::Layout l, int64_t block);

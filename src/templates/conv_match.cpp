@@ -73,7 +73,7 @@ std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled) {
     c.pointwise =
         c.pointwise && tap.extent == 1 && l.coefficient(at.var.node()) == 1 && l.constant == 0;
   }
-  c.padding = find_padding(dag, parts->x.tensor);
+  c.padding = find_padding(dag, parts->x.tensor, true);
   c.x = c.padding ? c.padding->source : parts->x.tensor;
   c.w = parts->w.tensor;
   c.like_output = stored_like_output(dag, c.chain);

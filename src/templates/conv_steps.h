@@ -11,7 +11,7 @@ struct ChannelTile {
   int64_t kvecs = 1;  // vectors of output channels, in all
   int64_t kb = 1, v = 1;
   int64_t in = 1, ci = 1;
-  bool pairs = false;  // of input channels lie together, for products of bfloat16
+  std::optional<schedule::Dot> dot = {};  // groups of input channels lie together for it
 };
 
 // K C taps..  =>  K/(kb*v) C/ci taps.. ci kb*v: one linear stream per tile.

@@ -36,8 +36,9 @@ class Writer {
         v_(v),
         vecs_(arith::ceil_div(op_.axes[1].extent, v)) {
     out_ = b.stage(d.chain.final->name());
-    const bool free = request.borders && !request.fixed.contains(d.x.name());
-    guarded_ = d.padding && !free && taps_of(d) <= kMaxGuardedTaps && d.rank <= 2;
+    const bool zero = d.padding && d.padding->zero;
+    const bool free = zero && request.borders && !request.fixed.contains(d.x.name());
+    guarded_ = zero && !free && taps_of(d) <= kMaxGuardedTaps && d.rank <= 2;
     buffered_ = d.padding && !free && !guarded_;
   }
 

@@ -23,7 +23,7 @@ std::optional<Depthwise> match_depthwise(const te::ComputeDag& dag) {
   const te::ComputeOp& op = *chain->anchor;
   const auto parts = find_contraction(dag, op);
   if (!parts || op.axes.size() < 3 || !parts->x.affine) return std::nullopt;
-  Depthwise d{*chain, parts->x.tensor, parts->w.tensor, find_padding(dag, parts->x.tensor)};
+  Depthwise d{*chain, parts->x.tensor, parts->w.tensor, find_padding(dag, parts->x.tensor, true)};
   d.rank = op.axes.size() - 2;
   d.w_kernel = d.w.rank() - d.rank;
   if (op.reduce_axes.size() < d.rank || d.x.rank() != op.axes.size() || d.w.rank() <= d.rank)

@@ -30,6 +30,8 @@ std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, in
   return it == request.fixed.end() ? std::optional(prefer) : block_of(it->second, prefer);
 }
 
+int64_t block_bytes(ir::DType t) { return t.bits == 8 ? 4 : t.bytes(); }
+
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Cpu& t) {
   return channels < 4 ? 1 : choose_lanes(channels, element_bytes, t);
 }

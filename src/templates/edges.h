@@ -24,6 +24,10 @@ std::optional<int64_t> block_of(const layout::Layout& l, int64_t prefer);
 // another way.
 std::optional<int64_t> block_for(const Request& request, const te::Tensor& t, int64_t prefer);
 
+// Bytes that an element counts for in a block of channels: numbers of 8 bits lie in blocks as long as those of their sums,
+// which are of 32, so that all tensors between convolutions are stored alike.
+int64_t block_bytes(ir::DType t);
+
 // The block that suits both the writer and the readers of a tensor with so many channels.
 int64_t default_block(int64_t channels, int64_t element_bytes, const target::Cpu& t);
 

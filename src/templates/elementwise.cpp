@@ -92,7 +92,7 @@ bool from_channels_last(const te::ComputeOp& op, const te::Access& a) {
 // In blocks of channels, whole vectors of them are moved where channels go to the end or come from
 // there.
 std::optional<layout::Layout> in_blocks(const te::Tensor& t, const target::Cpu& target) {
-  const int64_t block = default_block(t.shape()[1], t.dtype().bytes(), target);
+  const int64_t block = default_block(t.shape()[1], block_bytes(t.dtype()), target);
   if (block < 2 || t.shape()[1] % block != 0) return std::nullopt;
   return blocked(t.shape(), block);
 }

@@ -31,14 +31,16 @@ constexpr int64_t kBeforehand = 1, kByBlock = 2;  // where work on rows is done
 
 class Writer {
  public:
-  Writer(const Matmul& m, Builder& b, const Request& request, bool narrow)
+  Writer(const Matmul& m, Builder& b, const Request& request, bool narrow,
+         std::optional<schedule::Dot> dot)
       : b_(b),
         request_(request),
         m_(m),
         t_(b.target().cpu()),
         op_(*m.chain.anchor),
         out_(b.stage(m.chain.final->name())),
-        narrow_(narrow) {}
+        narrow_(narrow),
+        dot_(dot) {}
 
   void run() {
     const StageRef anchor = b_.stage(op_.name());
@@ -51,12 +53,12 @@ class Writer {
     store_fixed_inputs(b_, request_);
     ask_sizes();
     if (rows) rows->cut_sums(at_ == kBeforehand);
-    if (narrow_) {
-      pack_pairs();
-      loop_by_vectors(b_, made(b_, op_.name() + ".h"));
+    if (dot_) {
+      pack_groups();
     } else {
       pack_columns();
     }
+    if (narrow_) loop_by_vectors(b_, made(b_, op_.name() + ".h"));
     b_.layout_split(acc_, dim(op_.axes.size() - 1), {jn_, jv_});
     tile_output();
     tile_sum();
@@ -179,13 +181,14 @@ class Writer {
     deal_out(b_, outer, work);
   }
 
-  // w -> other dims.., column panel, pair along k, column in panel, which of the pair
-  void pack_pairs() {
+  // w -> other dims.., column panel, group along k, column in panel, which of the group
+  void pack_groups() {
+    const int64_t group = schedule::row_of(*dot_).group;
     const StageRef w = b_.stage(m_.w.tensor.name());
     b_.layout_split(w, dim(m_.j_dim), {jn_, jv_});
     const auto moved = [&](size_t d) { return d > m_.j_dim ? d + 1 : d; };
     const size_t k = moved(m_.k_dim);
-    b_.layout_split(w, dim(k), {arith::ceil_div(op_.reduce_axes[0].extent, 2), 2});
+    b_.layout_split(w, dim(k), {arith::ceil_div(op_.reduce_axes[0].extent, group), group});
     const auto place = [&](size_t d) { return dim(d > k ? d + 1 : d); };
     std::vector<int64_t> perm;
     for (const size_t d : m_.other_dims) perm.push_back(place(moved(d)));
@@ -236,12 +239,12 @@ class Writer {
     const size_t rank = op_.axes.size();  // without the dimension of panels
     const Loop row = b_.axis(acc_, m_.row), k = b_.axis(acc_, rank + 1);
     const auto [vectors, lanes] = b_.split<2>(b_.axis(acc_, rank), {v_});
-    if (narrow_) {
-      const auto [pairs, of_pair] = b_.split<2>(k, {2});
-      b_.reorder({pairs, row, vectors, lanes, of_pair});
+    if (dot_) {
+      const auto [groups, of_group] = b_.split<2>(k, {schedule::row_of(*dot_).group});
+      b_.reorder({groups, row, vectors, lanes, of_group});
       b_.unroll(row);
       b_.unroll(vectors);
-      b_.tensorize(lanes, of_pair, schedule::Dot::kBf16Bf16);
+      b_.tensorize(lanes, of_group, *dot_);
     } else {
       b_.reorder({k, row, vectors, lanes});
       b_.unroll(row);
@@ -256,12 +259,13 @@ class Writer {
   const target::Cpu& t_;
   const te::ComputeOp& op_;
   StageRef out_, acc_;
-  Loop tile_loop_;            // over tiles of rows
-  Value nb_ = 1, in_ = 1;     // vectors of a tile, tiles of rows
-  int64_t v_ = 1;             // lanes
-  int64_t jv_ = 1, jn_ = 1;   // columns of a panel, panels
-  int64_t at_ = kBeforehand;  // see Matmul::rows
-  bool narrow_;               // products of bfloat16, two at a time
+  Loop tile_loop_;                    // over tiles of rows
+  Value nb_ = 1, in_ = 1;             // vectors of a tile, tiles of rows
+  int64_t v_ = 1;                     // lanes
+  int64_t jv_ = 1, jn_ = 1;           // columns of a panel, panels
+  int64_t at_ = kBeforehand;          // see Matmul::rows
+  bool narrow_;                       // products of bfloat16, to which the first operand is copied
+  std::optional<schedule::Dot> dot_;  // that adds several products
 };
 
 }  // namespace
@@ -269,15 +273,26 @@ class Writer {
 std::optional<Written> write_matmul(Builder& b, const Request& request) {
   const auto m = find_matmul(b.dag(), b.target().cpu());
   if (!m || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
-  Writer(*m, b, request, false).run();
+  Writer(*m, b, request, false, std::nullopt).run();
+  return Written{};
+}
+
+std::optional<Written> write_matmul_integer(Builder& b, const Request& request) {
+  const auto m = find_matmul(b.dag(), b.target().cpu());
+  if (!m || m->rows || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
+  const auto dot = dot_of_bytes(m->x.tensor.dtype(), m->w.tensor.dtype());
+  if (!dot || !has_groups(*m, schedule::row_of(*dot).group)) return std::nullopt;
+  Writer(*m, b, request, false, dot).run();
   return Written{};
 }
 
 std::optional<Written> write_matmul_bfloat16(Builder& b, const Request& request) {
   if (!takes_bfloat16(request, b.target().cpu())) return std::nullopt;
   const auto m = find_matmul(b.dag(), b.target().cpu());
-  if (!m || !has_pairs(*m) || !may_be_plain(request, m->chain.final->output)) return std::nullopt;
-  Writer(*m, b, request, true).run();
+  if (!m || m->x.tensor.dtype() != ir::kF32 || !has_groups(*m, 2) ||
+      !may_be_plain(request, m->chain.final->output))
+    return std::nullopt;
+  Writer(*m, b, request, true, schedule::Dot::kBf16Bf16).run();
   return Written{};
 }
 

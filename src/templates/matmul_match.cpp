@@ -64,11 +64,10 @@ std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& 
   return m;
 }
 
-bool has_pairs(const Matmul& m) {
-  const te::ComputeOp& op = *m.chain.anchor;
-  const te::Axis& k = op.reduce_axes[0];
-  return m.constant && op.output.dtype() == ir::kF32 && m.x.tensor.dtype() == ir::kF32 &&
-         m.w.tensor.dtype() == ir::kF32 && k.extent % 2 == 0 && m.x.indices.back().same_as(k.var) &&
+bool has_groups(const Matmul& m, int64_t group) {
+  const te::Axis& k = m.chain.anchor->reduce_axes[0];
+  return m.constant && m.x.tensor.dtype().bits == m.w.tensor.dtype().bits &&
+         k.extent % group == 0 && m.x.indices.back().same_as(k.var) &&
          m.w.indices[m.k_dim].same_as(k.var);
 }
 

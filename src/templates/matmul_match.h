@@ -27,7 +27,7 @@ struct Matmul {
 // axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
 std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& t);
 
-// Constant weights, and pairs along k that lie side by side in the first operand.
-bool has_pairs(const Matmul& m);
+// Constant weights of the first operand's width, and groups along k that lie side by side in it.
+bool has_groups(const Matmul& m, int64_t group);
 
 }  // namespace tenon::templates

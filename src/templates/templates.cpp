@@ -11,11 +11,13 @@ std::optional<Written> write_im2col(space::Builder& b, const Request& request);
 std::optional<Written> write_conv(space::Builder& b, const Request& request);
 std::optional<Written> write_tiled(space::Builder& b, const Request& request);
 std::optional<Written> write_conv_bfloat16(space::Builder& b, const Request& request);
+std::optional<Written> write_conv_integer(space::Builder& b, const Request& request);
 std::optional<Written> write_depthwise(space::Builder& b, const Request& request);
 std::optional<Written> write_pair(space::Builder& b, const Request& request);
 std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul_bfloat16(space::Builder& b, const Request& request);
+std::optional<Written> write_matmul_integer(space::Builder& b, const Request& request);
 std::optional<Written> write_attention(space::Builder& b, const Request& request);
 std::optional<Written> write_contraction(space::Builder& b, const Request& request);
 std::optional<Written> write_pool(space::Builder& b, const Request& request);
@@ -44,6 +46,8 @@ constexpr Template kTemplates[] = {
     {"im2col", "convolution as a product of matrices, windows copied side by side", write_im2col},
     {"conv_bfloat16", "direct convolution on channels in bfloat16, two products at a time",
      write_conv_bfloat16},
+    {"conv_integer", "direct convolution on channels of 8 bits, four products at a time",
+     write_conv_integer},
     {"conv", "direct convolution on blocked channels, register tile of positions x channels",
      write_conv},
     {"tiled", "direct convolution whose result is stored in tiles of positions", write_tiled},
@@ -54,6 +58,8 @@ constexpr Template kTemplates[] = {
      write_conv_transpose},
     {"matmul_bfloat16", "matrix multiplication in bfloat16, two products at a time",
      write_matmul_bfloat16},
+    {"matmul_integer", "matrix multiplication in 8 bits, four products at a time",
+     write_matmul_integer},
     {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
      write_matmul},
     {"attention", "two products with work on rows between them, a few rows at a time",

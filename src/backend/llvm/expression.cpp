@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/llvm/dot.h"
 #include "backend/llvm/emitter.h"
+#include "backend/llvm/quantize.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
 #include "ir/equal.h"
@@ -48,6 +49,8 @@ Value* Emitter::fresh_expr(const Expr& e) {
     case ExprKind::kFloatImm:
       return llvm::ConstantFP::get(carried_type(ctx_, t), e.as<ir::FloatImm>()->value);
     case ExprKind::kCast: {
+      if (const auto q = cpu_.round ? as_quantized(*e.as<ir::Cast>()) : std::nullopt)
+        return emit_quantized(b_, cpu_, *q, expr(q->x));
       const Expr& from = e.as<ir::Cast>()->value;
       return ops_.cast(from.dtype(), t, expr(from));
     }

@@ -288,6 +288,52 @@ Value* Ops::cast_to_float(ir::DType from, ir::DType to, Value* x) {
   return same ? x : round_to(b_, cpu_, to, b_.CreateFPCast(x, type));
 }
 
+namespace {
+
+// min(v, limit) or max(v, limit), as float_pick writes them with a constant limit.
+struct Clamp {
+  Value* v;
+  double limit;
+};
+std::optional<Clamp> as_clamp(Value* x, llvm::CmpInst::Predicate beyond) {
+  auto* s = llvm::dyn_cast<llvm::SelectInst>(x);
+  const auto* test = s != nullptr ? llvm::dyn_cast<llvm::FCmpInst>(s->getCondition()) : nullptr;
+  if (test == nullptr || test->getPredicate() != beyond || !is_number(s->getTrueValue()) ||
+      test->getOperand(0) != s->getTrueValue() || test->getOperand(1) != s->getFalseValue())
+    return std::nullopt;
+  const auto* c = llvm::cast<llvm::Constant>(s->getTrueValue());
+  if (c->getType()->isVectorTy()) c = c->getSplatValue();
+  const llvm::APFloat& limit = llvm::cast<llvm::ConstantFP>(c)->getValueAPF();
+  return Clamp{s->getFalseValue(), limit.convertToDouble()};
+}
+
+}  // namespace
+
+// A number to one of 8 or 16 bits, whose range floats hold exactly: clamped first, it is converted to 32 bits, for which
+// there are vector instructions. What is clamped already is not clamped twice. NaN becomes 0: it is below nothing, so a
+// lowest value of 0 takes its place, and any other one leaves that to a test.
+Value* Ops::cast_to_narrow(ir::DType to, Value* x) {
+  double hi = static_cast<double>(ir::highest_int(to));
+  double lo = static_cast<double>(ir::lowest_int(to));
+  if (const auto c = as_clamp(x, llvm::CmpInst::FCMP_OLT); c && c->limit >= lo && c->limit <= hi) {
+    hi = c->limit;
+    x = c->v;
+    const auto d = as_clamp(x, llvm::CmpInst::FCMP_OGT);
+    if (d && d->limit >= lo && d->limit <= hi) {
+      lo = d->limit;
+      x = d->v;
+    }
+  }
+  llvm::Constant* zero = llvm::Constant::getNullValue(x->getType());
+  if (lo != 0) x = b_.CreateSelect(b_.CreateFCmpORD(x, zero), x, zero);
+  llvm::Constant* lowest = llvm::ConstantFP::get(x->getType(), lo);
+  x = b_.CreateSelect(b_.CreateFCmpOGT(x, lowest), x, lowest);
+  llvm::Constant* highest = llvm::ConstantFP::get(x->getType(), hi);
+  x = b_.CreateSelect(b_.CreateFCmpOLT(x, highest), x, highest);
+  llvm::Type* wide = carried_type(b_.getContext(), ir::kI32.with_lanes(to.lanes));
+  return b_.CreateTrunc(b_.CreateFPToSI(x, wide), carried_type(b_.getContext(), to));
+}
+
 Value* Ops::cast(ir::DType from, ir::DType to, Value* x) {
   llvm::Type* type = carried_type(b_.getContext(), to);
   if (to.is_bool()) {
@@ -299,6 +345,9 @@ Value* Ops::cast(ir::DType from, ir::DType to, Value* x) {
   }
   if (to.is_float()) {
     return cast_to_float(from, to, x);
+  }
+  if (from.is_float() && to.bits <= 16) {
+    return cast_to_narrow(to, x);
   }
   if (from.is_float()) {
     const auto id = to.is_signed() ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;

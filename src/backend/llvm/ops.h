@@ -50,6 +50,7 @@ class Ops {
   llvm::Value* divide(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y);
   llvm::Value* shift(ir::BinaryOp op, ir::DType t, llvm::Value* x, llvm::Value* y);
   llvm::Value* cast_to_float(ir::DType from, ir::DType to, llvm::Value* x);
+  llvm::Value* cast_to_narrow(ir::DType to, llvm::Value* x);
 
   llvm::IRBuilder<>& b_;
   const Cpu& cpu_;

@@ -40,8 +40,8 @@ void forget_unread(const Graph& g, Node& n) {
 
 class FoldConstants {
  public:
-  FoldConstants(Graph& g, const PassContext& context)
-      : g_(g), context_(context), readers_(g.values.size(), 0) {
+  FoldConstants(Graph& g, const PassContext& context, bool weights)
+      : g_(g), context_(context), weights_(weights), readers_(g.values.size(), 0) {
     for (const Node& n : g.nodes) {
       for (const ValueId v : n.inputs) ++readers_[static_cast<size_t>(v)];
     }
@@ -54,7 +54,7 @@ class FoldConstants {
   void run() {
     for (Node& n : g_.nodes) {
       forget_unread(g_, n);
-      if (is_foldable(n) && !grows_much(n)) fold(n);
+      if (is_foldable(n) && !grows_much(n) && (weights_ || !makes_real(g_, n))) fold(n);
     }
     std::erase_if(g_.nodes, [](const Node& n) { return n.outputs.empty(); });
   }
@@ -106,6 +106,7 @@ class FoldConstants {
 
   Graph& g_;
   const PassContext& context_;
+  bool weights_;  // 8-bit ones that are dequantised are folded too
   std::vector<int64_t>
       readers_;  // per value: how often nodes that are left read it, outputs included
   double points_left_ = kMostPoints;
@@ -126,7 +127,12 @@ double points(const te::ComputeDag& dag) {
 }
 
 void fold_constants(Graph& g, const PassContext& context) {
-  FoldConstants(g, context).run();
+  FoldConstants(g, context, true).run();
+  g.compact();
+}
+
+void fold_but_weights(Graph& g, const PassContext& context) {
+  FoldConstants(g, context, false).run();
   g.compact();
 }
 

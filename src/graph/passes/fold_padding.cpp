@@ -51,7 +51,8 @@ void widen(te::ConvParams& p, const Border& b) {
 }
 
 bool is_conv_of(const Node& n, ValueId v) {
-  return std::holds_alternative<Conv>(n.op) && n.inputs[0] == v && n.inputs[1] != v;
+  const auto* conv = std::get_if<Conv>(&n.op);
+  return conv != nullptr && conv->params.pad_value == 0 && n.inputs[0] == v && n.inputs[1] != v;
 }
 
 }  // namespace

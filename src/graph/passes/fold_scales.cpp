@@ -96,7 +96,7 @@ std::optional<Channels> channels_of(const Graph& g, const Node& n) {
   if (n.inputs.size() != 2 || !g.value(n.inputs[1]).constant()) return std::nullopt;
   const Shape w = g.value(n.inputs[1]).shape;
   const ir::DType t = g.value(n.inputs[1]).dtype;
-  if (t != ir::kF32 && t != ir::kF64) return std::nullopt;
+  if ((t != ir::kF32 && t != ir::kF64) || g.value(n.inputs[0]).dtype != t) return std::nullopt;
   int64_t inner = 1;
   for (size_t d = 1; d < w.size(); ++d) inner *= w[d];
   if (std::holds_alternative<Conv>(n.op)) {

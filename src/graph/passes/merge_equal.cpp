@@ -20,7 +20,7 @@ struct HashOp {
     ints(p.pad_before);
     ints(p.pad_after);
     ints(p.dilation);
-    h.add(p.groups);
+    h.add(p.groups).add(p.pad_value);
   }
   void operator()(const Conv& c) { params(c.params); }
   void operator()(const ConvTranspose& c) {
@@ -30,6 +30,12 @@ struct HashOp {
   void operator()(const MatMul& m) { h.add(int64_t{m.trans_a}).add(int64_t{m.trans_b}); }
   void operator()(const Transpose& t) { ints(t.perm); }
   void operator()(const Reshape& r) { ints(r.shape); }
+  void type(ir::DType t) { h.add(ir::to_string(t)); }
+  void operator()(const Quantize& q) {
+    type(q.to);
+    type(q.precision);
+  }
+  void operator()(const Dequantize& q) { type(q.to); }
   void operator()(const Compute& c) { h.add(c.dag->structural_hash()); }
 };
 

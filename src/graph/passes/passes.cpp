@@ -8,6 +8,13 @@ namespace tenon::graph {
 namespace {
 
 constexpr Pass kPasses[] = {
+    {"fold_but_weights", "constants, but for 8-bit weights that are made real", fold_but_weights},
+    {"store_unsigned", "i8 between quantising and dequantising becomes u8", store_unsigned},
+    {"delay_dequantize", "moves and maxima are taken of 8-bit numbers", delay_dequantize},
+    {"integer_products", "products of dequantised 8-bit numbers become integer sums",
+     integer_products},
+    {"integer_sums", "sums over dequantised images become integer sums", integer_sums},
+    {"pad_channels", "integer convolutions get whole groups of four channels", pad_channels},
     {"fold_constants", "what depends on constants alone is computed now", fold_constants},
     {"fold_padding", "zeros around the input of a convolution become its own", fold_padding},
     {"simplify_moves", "transposes and reshapes that cancel or compose", simplify_moves},
@@ -19,6 +26,7 @@ constexpr Pass kPasses[] = {
     {"scale_weights", "factors per channel in front of a pointwise convolution", scale_weights},
     {"merge_products", "projections of one tensor for attention are one product", merge_products},
     {"compose_moves", "moves behind each other become one", compose_moves},
+    {"spread_dequantize", "each reader of 8-bit numbers makes them real itself", spread_dequantize},
 };
 
 }  // namespace

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx/ops/quantize.h"
 
+#include "graph/passes/stored.h"
 #include "onnx/ops/emit.h"
+#include "te/quantize.h"
 
 namespace tenon::onnx {
 namespace {
 
 using ir::Expr;
-using ir::Intrinsic;
 
 ValueId shaped(Convert& c, size_t i, int64_t axis, int64_t rank) {
   const ValueId v = c.input(i);
@@ -42,16 +43,6 @@ void require_storage(ir::DType t) {
   }
 }
 
-// A real number, already divided by the scale, to its integer. NaN stays up to the cast, which makes it 0.
-Expr saturated(const Expr& v, const Expr& zero, ir::DType t) {
-  Expr whole = ir::call(Intrinsic::kRound, {v});
-  if (zero.defined()) {
-    whole = whole + ir::cast(v.dtype(), zero);
-  }
-  const auto bound = [&](int64_t limit) { return number(v, static_cast<double>(limit)); };
-  return ir::cast(t, ir::min(ir::max(whole, bound(ir::lowest_int(t))), bound(ir::highest_int(t))));
-}
-
 std::vector<ValueId> with_zero(std::vector<ValueId> operands, ValueId zero) {
   if (zero >= 0) {
     operands.push_back(zero);
@@ -71,6 +62,11 @@ ValueId whole_reduction(Convert& c, ValueId x, const std::string& label, ir::Bin
 
 }  // namespace
 
+bool is_byte(Convert& c, ValueId x) {
+  const ir::DType t = c.b().dtype(x);
+  return t.is_int() && t.bits == 8;
+}
+
 ValueId read_zero(Convert& c, size_t i, int64_t axis, int64_t rank) {
   return c.has_input(i) ? shaped(c, i, axis, rank) : -1;
 }
@@ -85,9 +81,8 @@ ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t,
   require_storage(t);
   const ir::DType type = wide(precision.value_or(c.b().dtype(q.scale)));
   require_float(type);
-  return c.b().elementwise("quantize", with_zero({x, q.scale}, q.zero), [&](Args v) {
-    return saturated(ir::cast(type, v[0]) / ir::cast(type, v[1]), zero_or_none(v, 2), t);
-  });
+  if (is_empty(c, x)) return c.b().empty(t, c.b().shape(x));
+  return c.b().add("quantize", graph::Quantize{t, type}, with_zero({x, q.scale}, q.zero));
 }
 
 ValueId dequantized(Convert& c, ValueId x, const Quantizer& q, std::optional<ir::DType> to) {
@@ -96,19 +91,13 @@ ValueId dequantized(Convert& c, ValueId x, const Quantizer& q, std::optional<ir:
   if (!c.b().dtype(x).is_int() || c.b().dtype(x).bits > 32) {
     refuse("numbers are stored as {}", ir::to_string(c.b().dtype(x)));
   }
-  return c.b().elementwise("dequantize", with_zero({x, q.scale}, q.zero), [&](Args v) {
-    Expr whole = ir::cast(ir::kI32, v[0]);
-    if (v.size() > 2) {
-      whole = whole - ir::cast(ir::kI32, v[2]);
-    }
-    return ir::cast(t, ir::cast(wide(t), whole) * ir::cast(wide(t), v[1]));
-  });
+  if (is_empty(c, x)) return c.b().empty(t, c.b().shape(x));
+  return c.b().add("dequantize", graph::Dequantize{t}, with_zero({x, q.scale}, q.zero));
 }
 
 ValueId without_zero(Convert& c, ValueId x, ValueId zero) {
-  const ir::DType t = c.b().dtype(x);
-  if (!t.is_int() || t.bits != 8) {
-    refuse("numbers are stored as {}, not in 8 bits", ir::to_string(t));
+  if (!is_byte(c, x)) {
+    refuse("numbers are stored as {}, not in 8 bits", ir::to_string(c.b().dtype(x)));
   }
   if (zero < 0 || is_known_zero(c, zero)) {
     return x;
@@ -116,6 +105,38 @@ ValueId without_zero(Convert& c, ValueId x, ValueId zero) {
   return c.b().elementwise("offset", {x, zero}, [](Args v) {
     return ir::cast(ir::kI16, v[0]) - ir::cast(ir::kI16, v[1]);
   });
+}
+
+std::optional<int64_t> known_zero(Convert& c, ValueId zero) {
+  if (zero < 0) return 0;
+  const graph::Data known = c.b().data(zero);
+  if (known == nullptr || known->elements() != 1) return std::nullopt;
+  return static_cast<int64_t>(known->get_double(0));
+}
+
+std::optional<ByteWeights> bytes_of_weights(Convert& c, ValueId w, ValueId zero, size_t axis) {
+  const graph::Data known = c.b().data(w);
+  if (known == nullptr || !is_byte(c, w)) return std::nullopt;
+  const auto count = static_cast<size_t>(known->shape()[axis]);
+  std::optional<std::vector<double>> zeros = std::vector<double>(count, 0);
+  if (zero >= 0) {
+    const graph::Data data = c.b().data(zero);
+    zeros = data == nullptr ? std::nullopt : graph::per_channel(*data, known->shape(), axis);
+  }
+  if (!zeros || known->elements() == 0) return std::nullopt;
+  std::optional<ir::Array> made = graph::centred(*known, *zeros, axis);
+  if (!made) return std::nullopt;
+  const std::vector<int64_t> sums = graph::channel_sums(*made, axis);
+  ir::Array all(ir::kI32, {static_cast<int64_t>(sums.size())});
+  for (size_t i = 0; i < sums.size(); ++i) all.set(static_cast<int64_t>(i), {sums[i], 0});
+  return ByteWeights{c.b().constant(std::move(*made), c.b().value(w).name),
+                     c.b().constant(std::move(all), "sums")};
+}
+
+ValueId without_sums(Convert& c, ValueId sum, int64_t zero, ValueId sums) {
+  if (zero == 0) return sum;
+  return c.b().elementwise("offset", {sum, sums},
+                           [&](Args v) { return v[0] - v[1] * ir::make_int(ir::kI32, zero); });
 }
 
 ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer& b,
@@ -127,11 +148,29 @@ ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer
     return ir::cast(type, v[0]) * ir::cast(type, v[1]) / ir::cast(type, v[2]);
   });
   return c.b().elementwise("requantize", with_zero({sum, factor}, y.zero), [&](Args v) {
-    return saturated(ir::cast(v[1].dtype(), v[0]) * v[1], zero_or_none(v, 2), t);
+    return te::saturated(ir::cast(v[1].dtype(), v[0]) * v[1], zero_or_none(v, 2), t);
   });
 }
 
-ValueId integer_matmul(Convert& c, ValueId a, ValueId b) {
+namespace {
+
+// Of matrices, or batches of them.
+ValueId integer_product(Convert& c, ValueId a, ValueId a_zero, ValueId b, ValueId b_zero) {
+  const auto zero = known_zero(c, a_zero);
+  const auto bytes = zero && is_byte(c, a) && c.b().shape(b).size() == 2
+                         ? bytes_of_weights(c, b, b_zero, 1)
+                         : std::nullopt;
+  if (!bytes) {
+    return c.b().add("matmul", graph::MatMul{},
+                     {without_zero(c, a, a_zero), without_zero(c, b, b_zero)});
+  }
+  const ValueId sum = c.b().add("matmul", graph::MatMul{}, {a, bytes->w});
+  return without_sums(c, sum, *zero, bytes->sums);
+}
+
+}  // namespace
+
+ValueId integer_matmul(Convert& c, ValueId a, ValueId a_zero, ValueId b, ValueId b_zero) {
   Shape left = c.b().shape(a);
   Shape right = c.b().shape(b);
   if (left.empty() || right.empty()) {
@@ -145,7 +184,7 @@ ValueId integer_matmul(Convert& c, ValueId a, ValueId b) {
   if (column) {
     b = c.b().reshape(b, {right[0], 1});
   }
-  const ValueId y = c.b().add("matmul", graph::MatMul{}, {a, b});
+  const ValueId y = integer_product(c, a, a_zero, b, b_zero);
   Shape shape = c.b().shape(y);
   if (row) {
     shape.erase(shape.end() - 2);
@@ -165,7 +204,7 @@ Quantizer covering(Convert& c, ValueId x) {
     return ir::select(ir::eq(range, zero), number(range, 1), range / number(range, 255));
   });
   const ValueId zero = c.b().elementwise("zero", {low, scale}, [](Args v) {
-    return saturated(-(ir::min(v[0], ir::zero_of(v[0].dtype())) / v[1]), Expr(), ir::kU8);
+    return te::saturated(-(ir::min(v[0], ir::zero_of(v[0].dtype())) / v[1]), Expr(), ir::kU8);
   });
   return {scale, zero};
 }

@@ -25,13 +25,25 @@ ValueId quantized(Convert& c, ValueId x, const Quantizer& q, ir::DType t,
 // (x - zero) * scale in the type that is given, or in that of the scale.
 ValueId dequantized(Convert& c, ValueId x, const Quantizer& q, std::optional<ir::DType> to = {});
 
+bool is_byte(Convert& c, ValueId x);  // an integer of 8 bits
 // x - zero in i16, or x itself where the zero point is known to be 0: an operand of integer sums.
 ValueId without_zero(Convert& c, ValueId x, ValueId zero);
+// The zero point as a number, where it is known and one for all.
+std::optional<int64_t> known_zero(Convert& c, ValueId zero);
+// Weights that are known, in i8 without their zero points, and the sums of those of each channel, which are at `axis`.
+struct ByteWeights {
+  ValueId w, sums;
+};
+// Nothing where they are not known, or do not fit.
+std::optional<ByteWeights> bytes_of_weights(Convert& c, ValueId w, ValueId zero, size_t axis);
+// sum - zero * sums: what the zero point of the other operand brought in.
+ValueId without_sums(Convert& c, ValueId sum, int64_t zero, ValueId sums);
+
 // saturate(round(sum * a * b / y) + zero of y): an i32 sum of products back to the type t.
 ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer& b,
                     const Quantizer& y, ir::DType t);
-// The sum of products of integers, in i32; operands of rank 1 as MatMul takes them.
-ValueId integer_matmul(Convert& c, ValueId a, ValueId b);
+// The sum of products of integers without their zero points, in i32; operands of rank 1 as MatMul takes them.
+ValueId integer_matmul(Convert& c, ValueId a, ValueId a_zero, ValueId b, ValueId b_zero);
 
 // Scale and zero point that make 8 unsigned bits cover the values of x and 0.
 Quantizer covering(Convert& c, ValueId x);

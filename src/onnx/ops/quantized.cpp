@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantised operators of the standard. Products of 8-bit numbers are summed in i32 with the zero points
-// taken off first, so that padding is a plain 0.
+// Quantised operators of the standard. Products of 8-bit numbers are summed in i32: as they are stored where the weights are
+// known, padded by the zero point; otherwise with the zero points taken off first, so that padding is a plain 0.
 #include "onnx/ops/emit.h"
 #include "onnx/ops/quantize.h"
 #include "onnx/ops/window.h"
@@ -66,20 +66,28 @@ std::vector<ValueId> convert_dynamic_quantize(Convert& c) {
 
 // ---- convolution -----------------------------------------------------------------------------
 
-ValueId integer_conv(Convert& c, ValueId x, ValueId w) {
+// Sums of (x - x_zero) * (w - w_zero) in i32. Weights that are known and fit i8 without their zero points are multiplied
+// with x as it is stored, whose zero point is then taken off the sums.
+ValueId integer_conv(Convert& c, ValueId x, ValueId x_zero, ValueId w, ValueId w_zero) {
   const Shape weights = c.b().shape(w);
-  if (weights.size() < 3 || weights.size() != c.shape(0).size()) {
-    refuse("an input of rank {} with weights of rank {}", c.rank(0), weights.size());
+  if (weights.size() < 3 || weights.size() != c.b().shape(x).size()) {
+    refuse("an input of rank {} with weights of rank {}", c.b().shape(x).size(), weights.size());
   }
   graph::Conv conv{read_windows(c, {weights.begin() + 2, weights.end()}).params};
   conv.params.groups = c.int_or("group", 1);
-  return c.b().add("conv", conv, {x, w});
+  const auto zero = known_zero(c, x_zero);
+  const auto bytes = zero && is_byte(c, x) ? bytes_of_weights(c, w, w_zero, 0) : std::nullopt;
+  if (!bytes) {
+    return c.b().add("conv", conv, {without_zero(c, x, x_zero), without_zero(c, w, w_zero)});
+  }
+  conv.params.pad_value = *zero;
+  const ValueId sum = c.b().add("conv", conv, {x, bytes->w});
+  return without_sums(c, sum, *zero, along_axis(c, bytes->sums, 1, c.rank(0)));
 }
 
 std::vector<ValueId> convert_conv_integer(Convert& c) {
-  const ValueId x = without_zero(c, c.input(0), read_zero(c, 2, 1, c.rank(0)));
-  const ValueId w = without_zero(c, c.input(1), read_zero(c, 3, 0, c.rank(1)));
-  return {integer_conv(c, x, w)};
+  return {integer_conv(c, c.input(0), read_zero(c, 2, 1, c.rank(0)), c.input(1),
+                       read_zero(c, 3, 0, c.rank(1)))};
 }
 
 std::vector<ValueId> convert_qlinear_conv(Convert& c) {
@@ -87,10 +95,8 @@ std::vector<ValueId> convert_qlinear_conv(Convert& c) {
   const Quantizer x = read_quantizer(c, 1, 2, 1, rank);
   const Quantizer w =
       read_quantizer(c, 4, 5, 1, rank);  // the scale lies along the output's channels
-  const ValueId w_zero = read_zero(c, 5, 0, c.rank(3));
   const Quantizer y = read_quantizer(c, 6, 7, 1, rank);
-  ValueId sum =
-      integer_conv(c, without_zero(c, c.input(0), x.zero), without_zero(c, c.input(3), w_zero));
+  ValueId sum = integer_conv(c, c.input(0), x.zero, c.input(3), read_zero(c, 5, 0, c.rank(3)));
   if (c.has_input(8)) {
     const ValueId bias = along_axis(c, c.input(8), 1, rank);
     require_same_type(c, {sum, bias});
@@ -108,17 +114,15 @@ int64_t columns_of(int64_t rank) { return rank - 1; }
 std::vector<ValueId> convert_matmul_integer(Convert& c) {
   const int64_t ra = c.rank(0);
   const int64_t rb = c.rank(1);
-  const ValueId a = without_zero(c, c.input(0), read_zero(c, 2, rows_of(ra), ra));
-  const ValueId b = without_zero(c, c.input(1), read_zero(c, 3, columns_of(rb), rb));
-  return {integer_matmul(c, a, b)};
+  return {integer_matmul(c, c.input(0), read_zero(c, 2, rows_of(ra), ra), c.input(1),
+                         read_zero(c, 3, columns_of(rb), rb))};
 }
 
 std::vector<ValueId> convert_qlinear_matmul(Convert& c) {
   const int64_t ra = c.rank(0);
   const int64_t rb = c.rank(3);
-  const ValueId a = without_zero(c, c.input(0), read_zero(c, 2, rows_of(ra), ra));
-  const ValueId b = without_zero(c, c.input(3), read_zero(c, 5, columns_of(rb), rb));
-  const ValueId sum = integer_matmul(c, a, b);
+  const ValueId sum = integer_matmul(c, c.input(0), read_zero(c, 2, rows_of(ra), ra), c.input(3),
+                                     read_zero(c, 5, columns_of(rb), rb));
   const auto rank = static_cast<int64_t>(c.b().shape(sum).size());
   const Quantizer qa{read_quantizer(c, 1, 2, rows_of(rank), rank).scale, -1};
   const Quantizer qb{read_quantizer(c, 4, 5, columns_of(rank), rank).scale, -1};

@@ -98,9 +98,8 @@ ValueId scaled_product(Convert& c, ValueId sum, ValueId a_scale, ValueId b_scale
 std::vector<ValueId> convert_matmul_integer_to_float(Convert& c) {
   const int64_t ra = c.rank(0);
   const int64_t rb = c.rank(1);
-  const ValueId a = without_zero(c, c.input(0), read_zero(c, 4, ra > 1 ? ra - 2 : 0, ra));
-  const ValueId b = without_zero(c, c.input(1), read_zero(c, 5, rb - 1, rb));
-  const ValueId sum = integer_matmul(c, a, b);
+  const ValueId sum = integer_matmul(c, c.input(0), read_zero(c, 4, ra > 1 ? ra - 2 : 0, ra),
+                                     c.input(1), read_zero(c, 5, rb - 1, rb));
   const auto rank = static_cast<int64_t>(c.b().shape(sum).size());
   const ValueId a_scale = read_quantizer(c, 2, 4, rank > 1 ? rank - 2 : 0, rank).scale;
   const ValueId b_scale = read_quantizer(c, 3, 5, rank - 1, rank).scale;
@@ -111,8 +110,7 @@ std::vector<ValueId> convert_dynamic_quantize_matmul(Convert& c) {
   const Quantizer qa = covering(c, c.input(0));
   const ValueId stored = quantized(c, c.input(0), qa, ir::kU8);
   const int64_t rb = c.rank(1);
-  const ValueId b = without_zero(c, c.input(1), read_zero(c, 3, rb - 1, rb));
-  const ValueId sum = integer_matmul(c, without_zero(c, stored, qa.zero), b);
+  const ValueId sum = integer_matmul(c, stored, qa.zero, c.input(1), read_zero(c, 3, rb - 1, rb));
   const auto rank = static_cast<int64_t>(c.b().shape(sum).size());
   const ValueId b_scale = read_quantizer(c, 2, 3, rank - 1, rank).scale;
   return {scaled_product(c, sum, qa.scale, b_scale, 4)};

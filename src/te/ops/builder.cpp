@@ -96,8 +96,9 @@ ir::DType sum_type(ir::DType t) {
 }
 
 ir::Expr product(const std::string& name, const ir::Expr& a, const ir::Expr& b) {
-  const ir::DType t = sum_type(a.dtype());
-  require(sum_type(b.dtype()) == t && (a.dtype() == b.dtype() || t == ir::kI32), name,
+  const bool stored = a.dtype().is_int() && a.dtype().bits <= 16 && b.dtype() == ir::kF32;
+  const ir::DType t = stored ? ir::kF32 : sum_type(a.dtype());
+  require(sum_type(b.dtype()) == t && (stored || a.dtype() == b.dtype() || t == ir::kI32), name,
           "operands are {} and {}", ir::to_string(a.dtype()), ir::to_string(b.dtype()));
   require(!a.dtype().is_bool(), name, "operands are bool");
   return ir::cast(t, a) * ir::cast(t, b);

@@ -77,7 +77,8 @@ Tensor conv(Builder& b, const std::string& name, const Tensor& x, const Tensor& 
     return p.groups == 1 ? c : c + ir::floor_div(k, per_group_out) * ir::Expr(per_group_in);
   };
   map.at_w = [](const ir::Expr& k, const ir::Expr& c) { return std::vector<ir::Expr>{k, c}; };
-  const Tensor padded = detail::pad_windows(b, name, x, 2, win, ir::zero_of(x.dtype()),
+  const ir::Expr beside = ir::make_const(x.dtype(), static_cast<double>(p.pad_value));
+  const Tensor padded = detail::pad_windows(b, name, x, 2, win, beside,
                                             joined({"n", "c"}, detail::spatial_names(win.size())));
   return slide(b, name, padded, w, channels, win, map);
 }

@@ -25,7 +25,7 @@ void require(bool condition, const std::string& name, fmt::format_string<Args...
 
 // Sums of f16 and bf16 are held in f32, sums of 8- and 16-bit integers in i32.
 ir::DType sum_type(ir::DType t);
-// a * b in the type of their sum; 8- and 16-bit integers may differ in sign.
+// a * b in the type of their sum; 8- and 16-bit integers may differ in sign, and a may be one where b is f32.
 ir::Expr product(const std::string& name, const ir::Expr& a, const ir::Expr& b);
 
 // prefix0, prefix1, ...
