@@ -35,9 +35,12 @@ class SteadyTiles : public space::Decider {
   }
 
  private:
+  // Few rows are cut into tiles of half or a quarter of the rows.
   int64_t parts(const space::Hole& hole) const {
     const int64_t extent = hole.domain.at(hole.domain.size() - 1);
-    return extent % rows_ == 0 ? legal(hole, extent / rows_) : hole.rule;
+    int64_t rows = rows_;
+    while (rows > 1 && extent % rows != 0) rows /= 2;
+    return rows > 1 ? legal(hole, extent / rows) : hole.rule;
   }
 
   static int64_t legal(const space::Hole& hole, int64_t value) {

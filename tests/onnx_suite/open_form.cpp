@@ -75,7 +75,8 @@ std::optional<int64_t> other_size(const onnx::Source& source, const Values& inpu
   return std::nullopt;
 }
 
-std::vector<std::vector<int32_t>> dims_of_inputs(const graph::Graph& g, const std::vector<Dim>& dims) {
+std::vector<std::vector<int32_t>> dims_of_inputs(const graph::Graph& g,
+                                                 const std::vector<Dim>& dims) {
   std::vector<std::vector<int32_t>> out;
   for (const graph::ValueId v : g.inputs) {
     std::vector<int32_t>& axes = out.emplace_back(g.value(v).shape.size(), -1);
@@ -99,7 +100,8 @@ std::optional<compile::OpenModel> open_form(const onnx::Source& source, const Va
     const auto other = other_size(source, inputs, bound, dim);
     if (!other) continue;
     recorded.push_back(dim.recorded);
-    model.dims.push_back({dim.name, {std::min(*other, dim.recorded), std::max(*other, dim.recorded)}});
+    model.dims.push_back(
+        {dim.name, {std::min(*other, dim.recorded), std::max(*other, dim.recorded)}});
     dims.push_back(std::move(dim));
   }
   if (dims.empty()) return std::nullopt;

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "compile/sizes.h"
-#include "ir/array.h"
+#include "ir/interp.h"
 #include "onnx/import.h"
 
 namespace tenon::onnx_suite {

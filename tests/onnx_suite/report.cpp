@@ -75,7 +75,8 @@ std::string summary(const std::vector<Outcome>& outcomes) {
     text +=
         fmt::format(" {} {}{}", count(outcomes, s), to_string(s), s == Status::kHung ? "" : ",");
     if (s == Status::kPassed)
-      text.insert(text.size() - 1, fmt::format(" ({} with bound inputs, {} with open sizes)", bound, open));
+      text.insert(text.size() - 1,
+                  fmt::format(" ({} with bound inputs, {} with open sizes)", bound, open));
   }
   return text + "\n";
 }

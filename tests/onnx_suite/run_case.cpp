@@ -210,8 +210,8 @@ std::string run_data_set(const Case& c, const ModelSummary& model, const std::st
                            ? open_form(onnx::Source::from_file(c.model()), inputs, bound)
                            : std::nullopt;
   if (by_size) open = names_of(*by_size);
-  const std::vector<ir::Array> got = by_size ? compute_open(*by_size, m.graph, inputs)
-                                             : compute(std::move(m.graph), inputs, how);
+  const std::vector<ir::Array> got =
+      by_size ? compute_open(*by_size, m.graph, inputs) : compute(std::move(m.graph), inputs, how);
   const std::vector<ir::Array> want = read_outputs(folder, model);
   if (got.size() != want.size()) {
     return fmt::format("{} outputs, not {}", got.size(), want.size());

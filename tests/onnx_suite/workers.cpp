@@ -29,20 +29,17 @@ double seconds_since(Clock::time_point start) {
 }
 
 std::string to_line(const Outcome& o) {
-  const Json j{{"name", o.name},
-               {"status", static_cast<int>(o.status)},
-               {"reason", o.reason},
-               {"bound", o.bound},
-               {"seconds", o.seconds},
-               {"open", o.open}};
+  const Json j{{"name", o.name},       {"status", static_cast<int>(o.status)},
+               {"reason", o.reason},   {"bound", o.bound},
+               {"seconds", o.seconds}, {"open", o.open}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Outcome from_line(const std::string& line) {
   const Json j = Json::parse(line);
-  return {j.at("name"), static_cast<Status>(j.at("status").get<int>()), j.at("reason"),
-          j.at("bound").get<std::vector<std::string>>(), j.at("seconds"),
-          j.at("open").get<std::vector<std::string>>()};
+  return {j.at("name"),    static_cast<Status>(j.at("status").get<int>()),
+          j.at("reason"),  j.at("bound").get<std::vector<std::string>>(),
+          j.at("seconds"), j.at("open").get<std::vector<std::string>>()};
 }
 
 std::vector<std::string> command(const How& how, const Limits& limits) {
