@@ -85,12 +85,12 @@ std::vector<int64_t> powers_of_two(int64_t most) {
   return list;
 }
 
-// Sizes that others are padded to: multiples of 2 where sizes are small, then of 4, of 8 and of 16, and at last as many in
+// Sizes that others are padded to: all small ones, then multiples of 2, 4, 8 and 16, and at last as many in
 // every octave as there is room for. A size of one is compiled as it is: models often compute it in another way.
 struct Step {
   int64_t most, step;
 };
-constexpr Step kSteps[] = {{10, 2}, {24, 4}, {64, 8}};
+constexpr Step kSteps[] = {{6, 1}, {10, 2}, {24, 4}, {96, 8}};
 constexpr int64_t kStep = 16;
 constexpr int64_t kPerOctave[] = {32, 16, 8, 4};  // the first that leaves few enough combinations
 
