@@ -32,22 +32,31 @@ class Runner:
     run: Callable[[], object]
     outputs: Callable[[object], list]  # what run() returned -> arrays
     detail: dict = dataclasses.field(default_factory=dict)
+    measure: Callable[[float, int], list] | None = None  # (seconds, warmup) -> times, where it is not run by run (streams.py)
 
 
-def make_onnxruntime(job):
+def onnxruntime_session(job, threads):
     import onnxruntime
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = job.threads
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-    session = onnxruntime.InferenceSession(str(job.model), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(job.model), options, providers=["CPUExecutionProvider"])
+
+
+def onnxruntime_runner(session, inputs):
+    """Sessions may run several of these at once."""
     binding = session.io_binding()
-    for name, array in job.inputs.items():
+    for name, array in inputs.items():
         binding.bind_cpu_input(name, array)
     for output in session.get_outputs():
         binding.bind_output(output.name)
     return Runner(lambda: session.run_with_iobinding(binding), lambda _: binding.copy_outputs_to_cpu())
+
+
+def make_onnxruntime(job):
+    return onnxruntime_runner(onnxruntime_session(job, job.threads), job.inputs)
 
 
 def make_openvino(job):
@@ -160,36 +169,49 @@ def set_shapes(library, name, context, inputs):
             raise RuntimeError((why.value or b"set_shape failed without a reason").decode())
 
 
-def make_tenon(job):
+class TenonLibrary:
     """The compiled artifact through the C interface of its header."""
-    path = next(job.artifact.glob("lib*.so"))
-    name, library = path.stem[len("lib"):], ctypes.CDLL(str(path))
-    create, run, input_at = (getattr(library, f"{name}_{verb}") for verb in ("create", "run", "input"))
-    create.argtypes = [ctypes.c_int32, ctypes.POINTER(ctypes.c_char_p)]
-    create.restype = ctypes.c_void_p
-    run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
-    input_at.restype = ctypes.POINTER(ctypes.c_char_p)  # the name is the struct's first member
-    names = [input_at(i)[0].decode() for i in range(getattr(library, f"{name}_input_count")())]
-    why = ctypes.c_char_p()
-    inputs = [aligned(job.inputs[key]) for key in names]
-    outputs = [aligned(np.zeros_like(array)) for array in job.outputs]
-    input_pointers, output_pointers = pointers(inputs), pointers(outputs)
 
-    start = time.perf_counter()
-    context = create(job.threads, ctypes.byref(why))
-    if not context:
-        raise RuntimeError((why.value or b"create failed without a reason").decode())
-    created = time.perf_counter()
-    set_shapes(library, name, context, inputs)
+    def __init__(self, job):
+        self.job, path = job, next(job.artifact.glob("lib*.so"))
+        self.name, self.library = path.stem[len("lib"):], ctypes.CDLL(str(path))
+        self.create, self.run = self.function("create"), self.function("run")
+        self.create.argtypes = [ctypes.c_int32, ctypes.POINTER(ctypes.c_char_p)]
+        self.create.restype = ctypes.c_void_p
+        self.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
 
-    def infer(_alive=inputs):  # the pointers alone do not keep the inputs
-        status = run(context, input_pointers, output_pointers)
-        if status != 0:
-            raise RuntimeError(f"{name}_run returned {status}")
-    infer()
-    first = time.perf_counter()
-    return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
-                                             "first_ms": 1e3 * (first - created)})
+    def function(self, verb):
+        return getattr(self.library, f"{self.name}_{verb}")
+
+    def inputs(self):
+        """Copies of the job's, in order."""
+        input_at = self.function("input")
+        input_at.restype = ctypes.POINTER(ctypes.c_char_p)  # the name is the struct's first member
+        return [aligned(self.job.inputs[input_at(i)[0].decode()]) for i in range(self.function("input_count")())]
+
+    def context(self, threads):
+        """A Runner of its own."""
+        why, inputs = ctypes.c_char_p(), self.inputs()
+        outputs = [aligned(np.zeros_like(array)) for array in self.job.outputs]
+        input_pointers, output_pointers = pointers(inputs), pointers(outputs)
+        start = time.perf_counter()
+        context = self.create(threads, ctypes.byref(why))
+        if not context:
+            raise RuntimeError((why.value or b"create failed without a reason").decode())
+        created = time.perf_counter()
+        set_shapes(self.library, self.name, context, inputs)
+
+        def infer(_alive=inputs):  # the pointers alone do not keep the inputs
+            status = self.run(context, input_pointers, output_pointers)
+            if status != 0:
+                raise RuntimeError(f"{self.name}_run returned {status}")
+        infer()
+        first = time.perf_counter()
+        return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start), "first_ms": 1e3 * (first - created)})
+
+
+def make_tenon(job):
+    return TenonLibrary(job).context(job.threads)
 
 
 CONTESTANTS = {

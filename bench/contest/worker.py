@@ -7,9 +7,10 @@ Reads one JSON object per line from stdin and answers each with one line on stdo
                                         (float32 and float64; the second may be missing), relative to the largest
                                         output, null if not finite
   {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
-                                        or passed by at least one
+                                        or passed by at least one; of several streams one number, seconds by inferences
 Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
 """
+import functools
 import json
 import math
 import os
@@ -35,12 +36,13 @@ def bind(threads):
 def load(contestant, model, artifact, definitions, threads):
     import numpy as np
     import contestants
+    import streams
     sys.path.insert(0, str(definitions.parent))
     recorded = np.load(model.with_suffix(".npz"))
     inputs = {key: recorded[key] for key in recorded.files if key not in ("output", "out64")}
     job = contestants.Job(model.stem, model, artifact, definitions.stem, threads, inputs, [recorded["output"]])
     start = time.perf_counter()
-    runner = contestants.CONTESTANTS[contestant](job)
+    runner = streams.make(contestant, job) if ":" in contestant else contestants.CONTESTANTS[contestant](job)
     load_s = time.perf_counter() - start
     got, want = np.array(runner.outputs(runner.run())[0]), job.outputs[0]
     if got.shape != want.shape:
@@ -79,7 +81,7 @@ def main():
     print(json.dumps(answer), file=answers)
     for line in sys.stdin:
         command = json.loads(line)
-        times = measure(runner.run, command["seconds"], command["warmup"])
+        times = (runner.measure or functools.partial(measure, runner.run))(command["seconds"], command["warmup"])
         print(json.dumps({"times": times}), file=answers)
 
 

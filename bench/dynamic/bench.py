@@ -20,11 +20,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "contest"))
 
-import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
 
 import harness  # noqa: E402
 import opened  # noqa: E402
+import recorded  # noqa: E402
 import sizes  # noqa: E402
 import tuning  # noqa: E402
 
@@ -59,19 +59,6 @@ def parse_arguments():
     return arguments
 
 
-def write_inputs(session, path, chosen):
-    """PATH.npz: inputs of these sizes by name, and ONNX Runtime's first output."""
-    rng, inputs = np.random.default_rng(7), {}
-    for value in session.get_inputs():
-        shape = [chosen[d] if isinstance(d, str) else d for d in value.shape]
-        integers = value.type == "tensor(int64)"
-        most = 2 if "mask" in value.name or "type" in value.name else 1000
-        inputs[value.name] = rng.integers(0, most, shape) if integers else rng.standard_normal(shape).astype(np.float32)
-        if "mask" in value.name:
-            inputs[value.name][:, 0] = 1
-    np.savez(path, **inputs, output=session.run(None, inputs)[0])
-
-
 def code_bytes(folder):
     """Of the machine code in the library."""
     library = next(folder.glob("lib*.so"))
@@ -101,7 +88,7 @@ def measure_size(arguments, peers, session, file, dynamic, chosen):
     model = where / file.name
     model.unlink(missing_ok=True)
     model.symlink_to(file)
-    write_inputs(session, model.with_suffix(".npz"), chosen)
+    recorded.write_inputs(session, model.with_suffix(".npz"), chosen)
     exact = compile_for(arguments, file, where / "exact", chosen)
     entries = [harness.tenon_entry("dynamic", dynamic.folder), harness.tenon_entry("exact", exact.folder), *peers]
     outcome = harness.contest(entries, harness.Problem(model, HERE / "sizes.py", arguments.threads), arguments.rounds,

@@ -85,14 +85,22 @@ std::vector<int64_t> powers_of_two(int64_t most) {
   return list;
 }
 
-// Sizes that others are padded to: multiples of 8, beyond 64 of 16, and four to eight in every octave. A size of one is
-// compiled as it is: models often compute it in another way.
-constexpr int64_t kShort = 64, kPerOctave = 8;
+// Sizes that others are padded to: all small ones, then multiples of 2, 4, 8 and 16, and at last as many in
+// every octave as there is room for. A size of one is compiled as it is: models often compute it in another way.
+struct Step {
+  int64_t most, step;
+};
+constexpr Step kSteps[] = {{6, 1}, {10, 2}, {24, 4}, {96, 8}};
+constexpr int64_t kStep = 16;
+constexpr int64_t kPerOctave[] = {32, 16, 8, 4};  // the first that leaves few enough combinations
 
-int64_t padded_size(int64_t size, int64_t most) {
+int64_t padded_size(int64_t size, int64_t most, int64_t per_octave) {
   if (size == 1) return 1;
   const auto octave = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(size - 1)));
-  const int64_t step = size <= kShort ? 8 : std::max<int64_t>(16, octave / kPerOctave);
+  int64_t step = std::max(kStep, octave / per_octave);
+  for (const Step& s : kSteps) {
+    if (size <= s.most) step = std::min(step, s.step);
+  }
   return std::min(most, (size + step - 1) / step * step);
 }
 
@@ -123,12 +131,12 @@ class PaddingChoice {
   }
 
   // Sets the compiled sizes of the dimension. Looks at the smallest size that is padded to each of them.
-  std::optional<PaddedDim> run(artifact::Dim& out) const {
+  std::optional<PaddedDim> run(artifact::Dim& out, int64_t per_octave) const {
     const int64_t most = out.values.back();
     std::optional<Padding> found;
     std::vector<int64_t> compiled;
     for (const int64_t size : out.values) {
-      const int64_t to = padded_size(size, most);
+      const int64_t to = padded_size(size, most, per_octave);
       if (!compiled.empty() && size <= compiled.back()) continue;
       if (to > size) {
         const auto padding = find_padding(at(size), at(to), size, to, inputs_);
@@ -159,13 +167,13 @@ class PaddingChoice {
 };
 
 std::vector<PaddedDim> choose_padding(const OpenModel& model, Dims& dims,
-                                      const graph::Evaluator& evaluate) {
+                                      const graph::Evaluator& evaluate, int64_t per_octave) {
   std::vector<PaddedDim> padded;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].values.size() <= kMostUnpadded || dims[d].values.front() < 1) continue;
     if (can_be_parted(model, dims, d)) continue;  // without computing padding
     artifact::Dim fewer = dims[d];
-    if (auto found = PaddingChoice(model, dims, d, evaluate).run(fewer)) {
+    if (auto found = PaddingChoice(model, dims, d, evaluate).run(fewer, per_octave)) {
       dims[d] = std::move(fewer);
       padded.push_back(*std::move(found));
     }
@@ -207,10 +215,9 @@ size_t most_variants(const OpenModel& model, const Dims& dims) {
   return std::clamp(kMostNodes / nodes, kMostVariants, kMostVariantsOfSmall);
 }
 
-// The dimension whose sizes are put together; -1: none has to be. Throws UserError if nothing helps.
-int32_t choose_parts(const OpenModel& model, Dims& dims) {
+// The dimension whose sizes are put together; -1: none has to be. Nothing if there are more combinations than `most`.
+std::optional<int32_t> choose_parts(const OpenModel& model, Dims& dims, size_t most) {
   if (count_of(dims) <= kMostWhole) return -1;
-  const size_t most = most_variants(model, dims);
   for (size_t d = 0; d < dims.size(); ++d) {
     const std::vector<int64_t> parts = powers_of_two(dims[d].values.back());
     Dims fewer = dims;
@@ -221,6 +228,29 @@ int32_t choose_parts(const OpenModel& model, Dims& dims) {
     return static_cast<int32_t>(d);
   }
   if (count_of(dims) <= most) return -1;
+  return std::nullopt;
+}
+
+// Which sizes are compiled, and what becomes of the others.
+struct Chosen {
+  Dims dims;
+  std::vector<PaddedDim> padded;
+  int32_t batch = -1;  // the dimension whose sizes are put together
+};
+
+// Throws UserError where nothing leaves few enough combinations.
+Chosen choose_sizes(const OpenModel& model, const Dims& dims, const graph::Evaluator& evaluate) {
+  const size_t most = most_variants(model, dims);
+  for (const int64_t per_octave : kPerOctave) {
+    Chosen c{dims, {}, -1};
+    c.padded = choose_padding(model, c.dims, evaluate, per_octave);
+    const auto batch = choose_parts(model, c.dims, most);
+    if (batch) {
+      c.batch = *batch;
+      return c;
+    }
+    if (c.padded.empty()) break;
+  }
   throw UserError(
       fmt::format("{} sizes are too many ({}): a library of this model holds {} combinations",
                   count_of(dims), text_of(dims), most),
@@ -290,15 +320,14 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   Options how = options;
   how.progress = {};
   how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
-  const std::vector<PaddedDim> padded = choose_padding(model, dims, how.evaluate);
-  const int32_t batch = choose_parts(model, dims);
+  const Chosen chosen = choose_sizes(model, dims, how.evaluate);
   const std::vector<size_t> first(dims.size(), 0);
-  Joiner joiner(dims, model.input_dims, output_dims(padded, model.at(sizes_at(dims, first))),
-                batch);
+  Joiner joiner(chosen.dims, model.input_dims,
+                output_dims(chosen.padded, model.at(sizes_at(chosen.dims, first))), chosen.batch);
   const auto tell = [&](size_t done, size_t total) {
     if (options.progress) options.progress("sizes", done, total);
   };
-  add_all(dims, Decisions(model, dims, padded, name, how), how, tell, joiner);
+  add_all(chosen.dims, Decisions(model, chosen.dims, chosen.padded, name, how), how, tell, joiner);
   return joiner.finish();
 }
 

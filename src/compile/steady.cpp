@@ -6,12 +6,13 @@
 #include "schedule/trace.h"
 #include "support/parallel.h"
 #include "task/serve.h"
+#include "templates/anchor.h"
 #include "templates/template.h"
 
 namespace tenon::compile {
 namespace {
 
-// A tile of a fixed number of rows; as many vectors as fit beside it and divide the columns.
+// A tile of a fixed number of rows, or of the most that divide them; as many vectors as fit beside it and divide the columns.
 class SteadyTiles : public space::Decider {
  public:
   SteadyTiles(const task::Task& t)
@@ -35,9 +36,11 @@ class SteadyTiles : public space::Decider {
   }
 
  private:
+  // Tiles of equal rows, as many as there may be.
   int64_t parts(const space::Hole& hole) const {
     const int64_t extent = hole.domain.at(hole.domain.size() - 1);
-    return extent % rows_ == 0 ? legal(hole, extent / rows_) : hole.rule;
+    const int64_t rows = templates::divisor(extent, rows_);
+    return rows > 1 ? legal(hole, extent / rows) : hole.rule;
   }
 
   static int64_t legal(const space::Hole& hole, int64_t value) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lower/conditions.h"
 
+#include <algorithm>
+
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -23,6 +25,25 @@ std::vector<ir::Expr> conjuncts(const ir::Expr& condition) {
   std::vector<ir::Expr> out;
   collect(condition, out);
   return out;
+}
+
+Written written_in(const ir::Stmt& s) {
+  Written written;
+  ir::visit(s, [&](const ir::Stmt& x) {
+    if (const auto* store = x.as<ir::Store>()) written.insert(store->buffer.get());
+    if (const auto* combine = x.as<ir::Combine>()) written.insert(combine->buffer.get());
+  });
+  return written;
+}
+
+bool is_steady(const ir::Expr& e, const Written& written) {
+  bool steady = true;
+  ir::visit_loads(e, [&](const ir::Load& load) {
+    const bool fixed = std::all_of(load.indices.begin(), load.indices.end(),
+                                   [](const ir::Expr& i) { return ir::const_int(i).has_value(); });
+    steady = steady && fixed && !load.predicate.defined() && !written.contains(load.buffer.get());
+  });
+  return steady;
 }
 
 arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges) {

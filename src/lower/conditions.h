@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "arith/linear.h"
@@ -12,6 +13,14 @@ namespace tenon::lower {
 
 // a and (b and c)  =>  {a, b, c}; `true` gives nothing.
 std::vector<ir::Expr> conjuncts(const ir::Expr& condition);
+
+// Buffers that some statement stores to.
+using Written = std::unordered_set<const ir::BufferNode*>;
+Written written_in(const ir::Stmt& s);
+
+// Whether an expression is the same wherever it is evaluated, its variables aside: it loads nothing, or at constant places
+// of buffers that nobody writes, such as the size that limits a sum.
+bool is_steady(const ir::Expr& e, const Written& written);
 
 // The values that the variable of a loop takes, under what is known of outer ones.
 arith::Interval range_of(const ir::For& loop, const arith::Ranges& ranges);

@@ -13,6 +13,7 @@
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "lower/lower.h"
+#include "lower/passes/tighten_loops.h"
 #include "schedule/trace.h"
 #include "support/golden.h"
 #include "te/text.h"
@@ -138,6 +139,31 @@ TEST(Passes, ABrokenOneIsCaughtAndNamed) {
       EXPECT_NE(what.find(row.why), std::string::npos) << what;
     }
   }
+}
+
+// ---- guards that read memory -----------------------------------------------------------------
+
+// for i in 0..8 { if (i < from[at]) { to[i] = 1 } }
+ir::Stmt guarded(const ir::Buffer& from, const ir::Buffer& to, const ir::Expr& at,
+                 const ir::Var& i) {
+  const ir::Stmt store = ir::store(to, {i}, ir::make_int(ir::kI64, 1));
+  return ir::make_for(i, 0, 8, ir::ForKind::kSerial,
+                      ir::make_if(ir::lt(i, ir::load(from, {at})), store));
+}
+
+TEST(Guards, OnlyPlacesThatNobodyWritesBoundALoop) {
+  const auto n = ir::Buffer::make("n", ir::kI64, {8});
+  const auto c = ir::Buffer::make("C", ir::kI64, {8});
+  const ir::Var i("i"), o("o");
+  const auto extent = [](const ir::Stmt& s) {
+    return ir::const_int(tighten_loops(s, {}).as<ir::For>()->extent);
+  };
+  EXPECT_EQ(extent(guarded(n, c, 0, i)), std::nullopt) << "it is the size";
+  EXPECT_EQ(extent(guarded(c, c, 0, i)), 8) << "the loop itself changes the size";
+  EXPECT_EQ(extent(guarded(n, c, i, i)), 8) << "every step asks another place";
+  const ir::Stmt inside = ir::make_for(o, 0, 2, ir::ForKind::kSerial, guarded(n, c, o, i));
+  const auto* outer = tighten_loops(inside, {}).as<ir::For>();
+  EXPECT_EQ(ir::const_int(outer->body.as<ir::For>()->extent), 8) << "the place is not always there";
 }
 
 // ---- indices of layouts ----------------------------------------------------------------------

@@ -52,10 +52,11 @@ int64_t count(const std::vector<Outcome>& outcomes, Status s) {
 std::string summary(const std::vector<Outcome>& outcomes) {
   std::map<std::string, std::vector<std::string>> reasons;
   std::string failures;
-  int64_t bound = 0;
+  int64_t bound = 0, open = 0;
   for (const Outcome& o : outcomes) {
     if (o.status == Status::kUnsupported) reasons[general(o.reason)].push_back(o.name);
     if (o.status == Status::kPassed && !o.bound.empty()) ++bound;
+    if (o.status == Status::kPassed && !o.open.empty()) ++open;
     if (failed(o)) failures += fmt::format("{} {}: {}\n", to_string(o.status), o.name, o.reason);
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> sorted(reasons.begin(),
@@ -74,7 +75,8 @@ std::string summary(const std::vector<Outcome>& outcomes) {
     text +=
         fmt::format(" {} {}{}", count(outcomes, s), to_string(s), s == Status::kHung ? "" : ",");
     if (s == Status::kPassed)
-      text.insert(text.size() - 1, fmt::format(" ({} with bound inputs)", bound));
+      text.insert(text.size() - 1,
+                  fmt::format(" ({} with bound inputs, {} with open sizes)", bound, open));
   }
   return text + "\n";
 }
@@ -90,6 +92,7 @@ std::string to_json(const std::vector<Outcome>& outcomes) {
                           {"status", to_string(o.status)},
                           {"reason", o.reason},
                           {"bound", o.bound},
+                          {"open", o.open},
                           {"seconds", o.seconds}});
   }
   return j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -18,6 +18,7 @@
 #include "graph/define.h"
 #include "onnx/import.h"
 #include "onnx_suite/compare.h"
+#include "onnx_suite/open_form.h"
 
 namespace tenon::onnx_suite {
 namespace {
@@ -178,9 +179,26 @@ std::vector<ir::Array> compute(graph::Graph g, const Values& inputs, const How& 
   return how.mode == Mode::kJit ? compile::run(p, arrays) : run_library(p, arrays);
 }
 
+// By one library for several sizes, of which the inputs have one.
+std::vector<ir::Array> compute_open(const compile::OpenModel& model, const graph::Graph& exact,
+                                    const Values& inputs) {
+  compile::Options options;
+  options.target = target::host_target();
+  options.threads = 1;
+  std::vector<ir::Array> arrays;
+  for (const graph::ValueId v : exact.inputs) arrays.push_back(inputs.at(exact.value(v).name));
+  return run_library(compile::compile_sizes(model, "suite", options), arrays);
+}
+
+std::vector<std::string> names_of(const compile::OpenModel& model) {
+  std::vector<std::string> names;
+  for (const compile::OpenModel::Dim& d : model.dims) names.push_back(d.name);
+  return names;
+}
+
 // What is wrong; empty: nothing.
 std::string run_data_set(const Case& c, const ModelSummary& model, const std::string& folder,
-                         const How& how, Names& bound) {
+                         const How& how, Names& bound, std::vector<std::string>& open) {
   const Values inputs = read_inputs(folder, model);
   onnx::Imported m = import_binding(c, model, inputs, bound);
   if (!m.graph.flow.empty() && !target::parse_target(how.target).is_cpu()) {
@@ -188,7 +206,12 @@ std::string run_data_set(const Case& c, const ModelSummary& model, const std::st
     for (const ModelInput& i : model.inputs) bound.insert(i.name);
     m = import_binding(c, model, inputs, bound);
   }
-  const std::vector<ir::Array> got = compute(std::move(m.graph), inputs, how);
+  const auto by_size = how.mode == Mode::kCompile && how.target == "host"
+                           ? open_form(onnx::Source::from_file(c.model()), inputs, bound)
+                           : std::nullopt;
+  if (by_size) open = names_of(*by_size);
+  const std::vector<ir::Array> got =
+      by_size ? compute_open(*by_size, m.graph, inputs) : compute(std::move(m.graph), inputs, how);
   const std::vector<ir::Array> want = read_outputs(folder, model);
   if (got.size() != want.size()) {
     return fmt::format("{} outputs, not {}", got.size(), want.size());
@@ -207,7 +230,7 @@ void run_data_sets(const Case& c, const How& how, Outcome& out) {
   const ModelSummary model = summarize(c.model());
   Names bound;
   for (const std::string& folder : data_sets(c)) {
-    out.reason = run_data_set(c, model, folder, how, bound);
+    out.reason = run_data_set(c, model, folder, how, bound, out.open);
     if (!out.reason.empty()) {
       out.status = Status::kWrong;
       break;

@@ -19,6 +19,7 @@ struct Outcome {
   std::string reason;              // of anything but kPassed
   std::vector<std::string> bound;  // inputs that were given their recorded value before compiling
   double seconds = 0;
+  std::vector<std::string> open;  // dimensions that the library served several sizes of
 };
 
 // The library as users get it, its kernels in this process with poisoned memory, or the graph node by node.
@@ -32,7 +33,8 @@ struct How {
 };
 
 // Never throws. Inputs are bound when the importer asks for it: first those that it names, then all
-// integers, then all. A case that another target than the host refuses, and the host does not, is wrong.
+// integers, then all. A model that leaves dimensions open is compiled for several sizes of them (open_form.h), where it is
+// run as a library on the host. A case that another target than the host refuses, and the host does not, is wrong.
 Outcome run_case(const Case& c, const How& how);
 
 }  // namespace tenon::onnx_suite

@@ -29,18 +29,17 @@ double seconds_since(Clock::time_point start) {
 }
 
 std::string to_line(const Outcome& o) {
-  const Json j{{"name", o.name},
-               {"status", static_cast<int>(o.status)},
-               {"reason", o.reason},
-               {"bound", o.bound},
-               {"seconds", o.seconds}};
+  const Json j{{"name", o.name},       {"status", static_cast<int>(o.status)},
+               {"reason", o.reason},   {"bound", o.bound},
+               {"seconds", o.seconds}, {"open", o.open}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Outcome from_line(const std::string& line) {
   const Json j = Json::parse(line);
-  return {j.at("name"), static_cast<Status>(j.at("status").get<int>()), j.at("reason"),
-          j.at("bound").get<std::vector<std::string>>(), j.at("seconds")};
+  return {j.at("name"),    static_cast<Status>(j.at("status").get<int>()),
+          j.at("reason"),  j.at("bound").get<std::vector<std::string>>(),
+          j.at("seconds"), j.at("open").get<std::vector<std::string>>()};
 }
 
 std::vector<std::string> command(const How& how, const Limits& limits) {
@@ -60,9 +59,9 @@ Outcome run_in(std::optional<Worker>& child, const Case& c, const How& how, cons
   const int status = child->end(hung);
   child.reset();
   if (hung) {
-    return {c.name, Status::kHung, fmt::format("no answer in {} s", limits.seconds), {}, 0};
+    return {c.name, Status::kHung, fmt::format("no answer in {} s", limits.seconds), {}, 0, {}};
   }
-  return {c.name, Status::kCrashed, ending(status), {}, 0};
+  return {c.name, Status::kCrashed, ending(status), {}, 0, {}};
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ std::vector<Outcome> run_cases(const std::vector<Case>& cases, const How& how, c
     for (size_t i = next++; i < cases.size(); i = next++) {
       outcomes[i] = seconds_since(start) < limits.deadline_s
                         ? run_in(child, cases[i], how, limits)
-                        : Outcome{cases[i].name, Status::kHung, "no time was left", {}, 0};
+                        : Outcome{cases[i].name, Status::kHung, "no time was left", {}, 0, {}};
       const std::lock_guard lock(one_at_a_time);
       done(outcomes[i]);
     }

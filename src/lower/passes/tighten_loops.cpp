@@ -24,6 +24,7 @@ std::optional<arith::Linear> rest_of(const arith::Linear& slack, const ir::VarNo
 
 class Tightener : public ir::Mutator {
  public:
+  explicit Tightener(Written written) : written_(std::move(written)) {}
   using ir::Mutator::mutate;
   ir::Stmt mutate(const ir::Stmt& s) override {
     const auto* loop = s.as<ir::For>();
@@ -71,7 +72,7 @@ class Tightener : public ir::Mutator {
     const bool constant = rest->terms.empty();
     if (loop.loop_kind != ir::ForKind::kSerial && !constant) return false;
     const ir::Expr r = arith::to_expr(*rest);
-    if (r.loads()) return false;
+    if (!is_steady(r, written_)) return false;
     if (k > 0) {  // v >= -rest / k, rounded up
       if (loop.loop_kind == ir::ForKind::kParallel) return false;
       const ir::Expr bound = k == 1 ? ir::Expr(0) - r : ir::Expr(0) - ir::floor_div(r, k);
@@ -86,12 +87,13 @@ class Tightener : public ir::Mutator {
   }
 
   arith::Ranges ranges_;
+  Written written_;
 };
 
 }  // namespace
 
 ir::Stmt tighten_loops(const ir::Stmt& s, const PassContext&) {
-  Tightener t;
+  Tightener t(written_in(s));
   return t.mutate(s);
 }
 

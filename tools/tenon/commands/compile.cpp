@@ -115,7 +115,8 @@ std::string sizes_text(const artifact::Program& program) {
   for (const artifact::Dim& d : program.dims) {
     parts.push_back(fmt::format("{} {}", escaped(d.name), artifact::values_text(d.values)));
     if (d.compiled != d.values) {
-      parts.back() += fmt::format(" (put together of {})", fmt::join(d.compiled, ", "));
+      parts.back() += fmt::format(" ({} {})", d.padded ? "padded to" : "put together of",
+                                  fmt::join(d.compiled, ", "));
     }
   }
   return fmt::format("sizes    {}; {} compiled\n", fmt::join(parts, ", "), program.variants.size());
