@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "onnx_suite/cases.h"
 
+#include <google/protobuf/unknown_field_set.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 
 #include "onnx/proto.h"
-// The messages above choose the variant.
-#include <onnx/onnx-data.pb.h>
-
 #include "support/check.h"
 
 namespace tenon::onnx_suite {
@@ -93,12 +93,22 @@ ModelSummary summarize(const std::string& model) {
   return s;
 }
 
+// Debian packages no schema of sequences, from which a program that carries all libraries could have the message, so it is
+// read by the numbers of its fields.
 std::vector<std::string> tensors_of_sequence(const std::string& file) {
-  ::onnx::SequenceProto sequence;
+  constexpr int kTensors = 3;
   std::ifstream in(file, std::ios::binary);
-  if (!sequence.ParseFromIstream(&in)) throw UserError(file + " is not a sequence");
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  google::protobuf::UnknownFieldSet fields;
+  if (!in || !fields.ParseFromString(bytes)) throw UserError(file + " is not a sequence");
   std::vector<std::string> tensors;
-  for (const auto& t : sequence.tensor_values()) tensors.push_back(t.SerializeAsString());
+  for (int i = 0; i < fields.field_count(); ++i) {
+    const google::protobuf::UnknownField& f = fields.field(i);
+    if (f.number() != kTensors) continue;
+    if (f.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      throw UserError(file + " is not a sequence");
+    tensors.push_back(f.length_delimited());
+  }
   return tensors;
 }
 
