@@ -52,7 +52,7 @@ std::optional<Pool> match(const te::ComputeDag& dag) {
   if (op.axes.size() < 2) return std::nullopt;
   const auto image = find_image(op);
   if (!image || image->rank() < 3) return std::nullopt;
-  Pool p{*chain, *image, find_padding(dag, *image)};
+  Pool p{*chain, *image, find_padding(dag, *image, true)};
   if (p.padding) p.x = p.padding->source;
   // What is reduced: everything but the first two dimensions, not those.
   for (const te::Access& a : te::accesses(op)) {

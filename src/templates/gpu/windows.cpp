@@ -80,7 +80,7 @@ std::optional<Windows> find_windows(const schedule::State& s) {
   }
   if (!w.along_columns || w.all_taps > kMostTaps) return std::nullopt;
   for (const te::Access& a : te::accesses(op)) {
-    const auto padding = find_padding(s.dag(), a.tensor);
+    const auto padding = find_padding(s.dag(), a.tensor, true);
     if (padding && is_dense(op, w, a.tensor)) w.padding = padding->op;
   }
   return w;
