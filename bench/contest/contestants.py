@@ -5,6 +5,7 @@ All compute in float32 (OpenVINO would pick bfloat16 by itself where the CPU has
 threads, on one set of input buffers that is filled once; reading the outputs is no part of the measured time.
 Each contestant is set up as its own documentation advises for latency.
 """
+import _ctypes
 import ctypes
 import dataclasses
 import importlib
@@ -32,6 +33,7 @@ class Runner:
     run: Callable[[], object]
     outputs: Callable[[object], list]  # what run() returned -> arrays
     detail: dict = dataclasses.field(default_factory=dict)
+    close: Callable[[], None] = lambda: None  # gives back what Python does not
 
 
 def make_onnxruntime(job):
@@ -188,8 +190,14 @@ def make_tenon(job):
             raise RuntimeError(f"{name}_run returned {status}")
     infer()
     first = time.perf_counter()
+
+    def close():
+        destroy = getattr(library, f"{name}_destroy")
+        destroy.argtypes = [ctypes.c_void_p]
+        destroy(context)
+        _ctypes.dlclose(library._handle)
     return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
-                                             "first_ms": 1e3 * (first - created)})
+                                             "first_ms": 1e3 * (first - created)}, close)
 
 
 CONTESTANTS = {
