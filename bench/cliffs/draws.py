@@ -148,10 +148,13 @@ def draw_matmul(rng):
     return matmul_case(*(pick(rng, LENGTHS) for _ in range(3)))
 
 
-def draw_batched(rng):
-    b, m, k, n = pick(rng, (2, 8, 12, 16, 96)), *(pick(rng, LENGTHS) for _ in range(3))
+def batched_case(b, m, k, n):
     return Case(f"batched_{b}x{m}x{k}x{n}", [("MatMul", ["x", "z"], ["y"], {})], {"x": (b, m, k), "z": (b, k, n)}, {},
                 (b, m, n), 2.0 * b * m * k * n)
+
+
+def draw_batched(rng):
+    return batched_case(pick(rng, (2, 8, 12, 16, 96)), *(pick(rng, LENGTHS) for _ in range(3)))
 
 
 def draw_pool(rng):
@@ -165,14 +168,17 @@ def draw_pool(rng):
                 (x[0], x[1], out, out), 2.0 * x[0] * x[1] * used * used)
 
 
-def draw_resize(rng):
-    side, mode, scale = pick(rng, SIDES, 7, 112), str(rng.choice(["nearest", "linear"])), pick(rng, (2, 2, 3, 4))
-    x = (1, pick(rng, CHANNELS), side, side)
-    output = (1, x[1], scale * side, scale * side)
+def resize_case(x, mode, scale):
+    output = (*x[:2], scale * x[2], scale * x[3])
     return Case(f"resize_{text(x)}_{mode}{scale}", [("Resize", ["x", "", "s"], ["y"], {"mode": mode})],
                 {"x": x}, {}, output,
                 0.0 if mode == "nearest" else 6.0 * np.prod(output),
                 constants={"s": np.array([1, 1, scale, scale], np.float32)})
+
+
+def draw_resize(rng):
+    side, mode, scale = pick(rng, SIDES, 7, 112), str(rng.choice(["nearest", "linear"])), pick(rng, (2, 2, 3, 4))
+    return resize_case((1, pick(rng, CHANNELS), side, side), mode, scale)
 
 
 def softmax_case(kind, x, axis):
@@ -198,14 +204,17 @@ def draw_norm(rng):
                 {"w": (channels,), "b": (channels,)}, x, 8.0 * np.prod(x))
 
 
+def reduction_case(kind, x, axes):
+    output = tuple(1 if d in axes else n for d, n in enumerate(x))
+    return Case(f"{kind.lower()}_{text(x)}_axes{''.join(map(str, axes))}", [(kind, ["x"], ["y"], {"axes": axes})], {"x": x},
+                {}, output, 2.0 * np.prod(x))
+
+
 def draw_reduction(rng):
     """Over any dimensions, first and last ones and all of them too."""
     kind = str(rng.choice(["ReduceMean", "ReduceMax", "ReduceL2"]))
     x = (pick(rng, (1, 4, 12, 64)), pick(rng, LENGTHS, 5, 1024), pick(rng, LENGTHS, 5, 2048))
-    axes = [[0], [1], [2], [2], [1, 2], [0, 1], [0, 1, 2]][int(rng.integers(7))]
-    output = tuple(1 if d in axes else n for d, n in enumerate(x))
-    return Case(f"{kind.lower()}_{text(x)}_axes{''.join(map(str, axes))}", [(kind, ["x"], ["y"], {"axes": axes})], {"x": x},
-                {}, output, 2.0 * np.prod(x))
+    return reduction_case(kind, x, [[0], [1], [2], [2], [1, 2], [0, 1], [0, 1, 2]][int(rng.integers(7))])
 
 
 def draw_moves(rng):
