@@ -5,6 +5,7 @@ All compute in float32 (OpenVINO would pick bfloat16 by itself where the CPU has
 threads, on one set of input buffers that is filled once; reading the outputs is no part of the measured time.
 Each contestant is set up as its own documentation advises for latency.
 """
+import _ctypes
 import ctypes
 import dataclasses
 import importlib
@@ -32,7 +33,11 @@ class Runner:
     run: Callable[[], object]
     outputs: Callable[[object], list]  # what run() returned -> arrays
     detail: dict = dataclasses.field(default_factory=dict)
+<<<<<<< HEAD
     measure: Callable[[float, int], list] | None = None  # (seconds, warmup) -> times, where it is not run by run (streams.py)
+=======
+    close: Callable[[], None] = lambda: None  # gives back what Python does not
+>>>>>>> cliffs
 
 
 def onnxruntime_session(job, threads):
@@ -180,6 +185,7 @@ class TenonLibrary:
         self.create.restype = ctypes.c_void_p
         self.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
 
+<<<<<<< HEAD
     def function(self, verb):
         return getattr(self.library, f"{self.name}_{verb}")
 
@@ -212,6 +218,22 @@ class TenonLibrary:
 
 def make_tenon(job):
     return TenonLibrary(job).context(job.threads)
+=======
+    def infer(_alive=inputs):  # the pointers alone do not keep the inputs
+        status = run(context, input_pointers, output_pointers)
+        if status != 0:
+            raise RuntimeError(f"{name}_run returned {status}")
+    infer()
+    first = time.perf_counter()
+
+    def close():
+        destroy = getattr(library, f"{name}_destroy")
+        destroy.argtypes = [ctypes.c_void_p]
+        destroy(context)
+        _ctypes.dlclose(library._handle)
+    return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
+                                             "first_ms": 1e3 * (first - created)}, close)
+>>>>>>> cliffs
 
 
 CONTESTANTS = {

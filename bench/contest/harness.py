@@ -48,7 +48,7 @@ class Problem:
 
 
 class Worker:
-    """One entry with one model, stopped except during its turns."""
+    """One entry with one model at a time, stopped except during its turns."""
 
     def __init__(self, entry, problem):
         self.label = entry.label
@@ -58,10 +58,25 @@ class Worker:
              str(entry.artifact), str(problem.definitions), str(problem.threads)],
             env={**os.environ, "LD_LIBRARY_PATH": entry.interpreter.library_path},
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.stderr, text=True)
+        self.begin()
+
+    def begin(self):
         self.start = self.read()
         self.rounds = []  # one list of times per turn
-        if "error" not in self.start:
-            self.process.send_signal(signal.SIGSTOP)
+        self.process.send_signal(signal.SIGSTOP)
+
+    def take(self, model, artifact):
+        """Another model instead of the one before; false if the process has ended."""
+        if self.process.poll() is not None:
+            return False
+        self.process.send_signal(signal.SIGCONT)
+        self.write({"model": str(model), "artifact": str(artifact)})
+        self.begin()
+        return True
+
+    def write(self, command):
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
 
     def read(self):
         line = self.process.stdout.readline()
@@ -71,8 +86,7 @@ class Worker:
 
     def turn(self, seconds, warmup):
         self.process.send_signal(signal.SIGCONT)
-        self.process.stdin.write(json.dumps({"seconds": seconds, "warmup": warmup}) + "\n")
-        self.process.stdin.flush()
+        self.write({"seconds": seconds, "warmup": warmup})
         answer = self.read()
         if "error" in answer:
             self.start = answer

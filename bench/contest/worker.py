@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""worker.py CONTESTANT MODEL.onnx ARTIFACT DEFINITIONS.py THREADS: one contestant with one model in a process of its own.
+"""worker.py CONTESTANT MODEL.onnx ARTIFACT DEFINITIONS.py THREADS: one contestant in a process of its own, with one model
+at a time.
 
 Reads one JSON object per line from stdin and answers each with one line on stdout:
   (start)                               {"load_s": .., "difference": .., "difference64": .., "detail": {..}} or
@@ -7,7 +8,12 @@ Reads one JSON object per line from stdin and answers each with one line on stdo
                                         (float32 and float64; the second may be missing), relative to the largest
                                         output, null if not finite
   {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
+<<<<<<< HEAD
                                         or passed by at least one; of several streams one number, seconds by inferences
+=======
+                                        or passed by at least one
+  {"model": FILE, "artifact": FOLDER}   takes this one instead, and answers as at the start
+>>>>>>> cliffs
 Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
 """
 import functools
@@ -69,20 +75,34 @@ def measure(run, seconds, warmup):
     return times
 
 
+def try_load(contestant, model, artifact, definitions, threads):
+    """(runner, answer); no runner if it failed."""
+    try:
+        return load(contestant, *map(pathlib.Path, (model, artifact, definitions)), threads)
+    except Exception as error:  # any library may fail in its own way; the harness prints why
+        return None, {"error": f"{type(error).__name__}: {error}".split("\n")[0]}
+
+
 def main():
     answers = take_stdout()
     contestant, model, artifact, definitions, threads = sys.argv[1:6]
     bind(int(threads))
-    try:
-        runner, answer = load(contestant, *map(pathlib.Path, (model, artifact, definitions)), int(threads))
-    except Exception as error:  # any library may fail in its own way; the harness prints why
-        print(json.dumps({"error": f"{type(error).__name__}: {error}".split("\n")[0]}), file=answers)
-        return
+    runner, answer = try_load(contestant, model, artifact, definitions, int(threads))
     print(json.dumps(answer), file=answers)
     for line in sys.stdin:
         command = json.loads(line)
+<<<<<<< HEAD
         times = (runner.measure or functools.partial(measure, runner.run))(command["seconds"], command["warmup"])
         print(json.dumps({"times": times}), file=answers)
+=======
+        if "model" in command:
+            if runner is not None:
+                runner.close()
+            runner, answer = try_load(contestant, command["model"], command["artifact"], definitions, int(threads))
+        else:
+            answer = {"times": measure(runner.run, command["seconds"], command["warmup"])}
+        print(json.dumps(answer), file=answers)
+>>>>>>> cliffs
 
 
 if __name__ == "__main__":
