@@ -14,10 +14,12 @@ std::optional<Written> write_conv_bfloat16(space::Builder& b, const Request& req
 std::optional<Written> write_depthwise(space::Builder& b, const Request& request);
 std::optional<Written> write_pair(space::Builder& b, const Request& request);
 std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request);
+std::optional<Written> write_dots(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul_bfloat16(space::Builder& b, const Request& request);
 std::optional<Written> write_attention(space::Builder& b, const Request& request);
 std::optional<Written> write_contraction(space::Builder& b, const Request& request);
+std::optional<Written> write_columns(space::Builder& b, const Request& request);
 std::optional<Written> write_pool(space::Builder& b, const Request& request);
 std::optional<Written> write_rows(space::Builder& b, const Request& request);
 std::optional<Written> write_reduce_all(space::Builder& b, const Request& request);
@@ -54,12 +56,14 @@ constexpr Template kTemplates[] = {
      write_conv_transpose},
     {"matmul_bfloat16", "matrix multiplication in bfloat16, two products at a time",
      write_matmul_bfloat16},
+    {"dots", "matrix multiplication to few columns, vectors along the sum", write_dots},
     {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
      write_matmul},
     {"attention", "two products with work on rows between them, a few rows at a time",
      write_attention},
     {"contraction", "any other sum of products, vectors along an axis of the second operand",
      write_contraction},
+    {"columns", "a reduction of other dimensions than the last, vectors along that", write_columns},
     {"pool", "windows of positions reduced channel by channel", write_pool},
     {"rows", "reductions over the last dimension and what is computed from them, row by row",
      write_rows},
