@@ -8,6 +8,7 @@ Each contestant is set up as its own documentation advises for latency.
 import _ctypes
 import ctypes
 import dataclasses
+import functools
 import importlib
 import os
 import pathlib
@@ -33,11 +34,8 @@ class Runner:
     run: Callable[[], object]
     outputs: Callable[[object], list]  # what run() returned -> arrays
     detail: dict = dataclasses.field(default_factory=dict)
-<<<<<<< HEAD
     measure: Callable[[float, int], list] | None = None  # (seconds, warmup) -> times, where it is not run by run (streams.py)
-=======
     close: Callable[[], None] = lambda: None  # gives back what Python does not
->>>>>>> cliffs
 
 
 def onnxruntime_session(job, threads):
@@ -185,7 +183,6 @@ class TenonLibrary:
         self.create.restype = ctypes.c_void_p
         self.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
 
-<<<<<<< HEAD
     def function(self, verb):
         return getattr(self.library, f"{self.name}_{verb}")
 
@@ -213,27 +210,19 @@ class TenonLibrary:
                 raise RuntimeError(f"{self.name}_run returned {status}")
         infer()
         first = time.perf_counter()
-        return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start), "first_ms": 1e3 * (first - created)})
+        return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start), "first_ms": 1e3 * (first - created)},
+                      close=functools.partial(self.destroy, context))
+
+    def destroy(self, context):
+        """Ends the last context, and the library with it."""
+        destroy = self.function("destroy")
+        destroy.argtypes = [ctypes.c_void_p]
+        destroy(context)
+        _ctypes.dlclose(self.library._handle)
 
 
 def make_tenon(job):
     return TenonLibrary(job).context(job.threads)
-=======
-    def infer(_alive=inputs):  # the pointers alone do not keep the inputs
-        status = run(context, input_pointers, output_pointers)
-        if status != 0:
-            raise RuntimeError(f"{name}_run returned {status}")
-    infer()
-    first = time.perf_counter()
-
-    def close():
-        destroy = getattr(library, f"{name}_destroy")
-        destroy.argtypes = [ctypes.c_void_p]
-        destroy(context)
-        _ctypes.dlclose(library._handle)
-    return Runner(infer, lambda _: outputs, {"create_ms": 1e3 * (created - start),
-                                             "first_ms": 1e3 * (first - created)}, close)
->>>>>>> cliffs
 
 
 CONTESTANTS = {

@@ -8,12 +8,8 @@ Reads one JSON object per line from stdin and answers each with one line on stdo
                                         (float32 and float64; the second may be missing), relative to the largest
                                         output, null if not finite
   {"seconds": S, "warmup": W}           {"times": [seconds per inference]}, W more are run before, S is reached
-<<<<<<< HEAD
                                         or passed by at least one; of several streams one number, seconds by inferences
-=======
-                                        or passed by at least one
   {"model": FILE, "artifact": FOLDER}   takes this one instead, and answers as at the start
->>>>>>> cliffs
 Whatever the libraries print goes to stderr. The process is bound to its first THREADS processors.
 """
 import functools
@@ -91,18 +87,14 @@ def main():
     print(json.dumps(answer), file=answers)
     for line in sys.stdin:
         command = json.loads(line)
-<<<<<<< HEAD
-        times = (runner.measure or functools.partial(measure, runner.run))(command["seconds"], command["warmup"])
-        print(json.dumps({"times": times}), file=answers)
-=======
         if "model" in command:
             if runner is not None:
                 runner.close()
             runner, answer = try_load(contestant, command["model"], command["artifact"], definitions, int(threads))
         else:
-            answer = {"times": measure(runner.run, command["seconds"], command["warmup"])}
+            timed = runner.measure or functools.partial(measure, runner.run)
+            answer = {"times": timed(command["seconds"], command["warmup"])}
         print(json.dumps(answer), file=answers)
->>>>>>> cliffs
 
 
 if __name__ == "__main__":
