@@ -7,6 +7,7 @@
 - Each .cpp and .c file stands in the file list of its CMakeLists.txt, or a pattern there (models/*.cpp) names it; a
   primitive of the schedule is a row of primitives.def instead, of which CMake makes the list and GENERATED.
 - Each module has a README.md.
+- No script or page has the marks of a merge that was not finished.
 - #include "..." names a file under src/, include/, tests/ or beside the includer.
 
 Prints one line per fault and exits 1 if there is any.
@@ -23,6 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]', re.MULTILINE)
 COMMENT = re.compile(r"#[^\n]*")
 PRIMITIVES = "src/schedule/primitives"
 ROW = re.compile(r"^TENON_PRIMITIVE\((\w+),", re.MULTILINE)
+MERGE_MARK = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
 GENERATED = ("schedule/all_primitives.h",)  # by CMake, in the build folder
 
 
@@ -117,6 +119,14 @@ def check_modules(root, layers):
                     yield f"src/{module}/CMakeLists.txt: {module} may not link {used} (see layers.txt)"
 
 
+def check_merges(root):
+    for top in (*TOP_FOLDERS, "docs", "cmake"):
+        for suffix in ("py", "md", "txt", "cmake"):
+            for path in sorted((root / top).rglob(f"*.{suffix}")):
+                if MERGE_MARK.search(path.read_text(errors="replace")):
+                    yield f"{path.relative_to(root).as_posix()}: marks of a merge that was not finished"
+
+
 def check_tree(root):
     layers, faults = read_layers(root / "layers.txt")
     for path in source_files(root):
@@ -126,6 +136,7 @@ def check_tree(root):
         faults += check_size_and_licence(path, name, text)
         faults += check_file_list(root, path, name)
     faults += check_modules(root, layers)
+    faults += check_merges(root)
     return faults
 
 

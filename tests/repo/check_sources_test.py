@@ -47,6 +47,7 @@ BROKEN = [
     ({"src/low/CMakeLists.txt": "tenon_module(low SOURCES low.cpp rows/row.cpp DEPS high)\n"}, "may not link high"),
     ({"src/fresh/fresh.h": SPDX}, "src/fresh: not in layers.txt"),
     ({"src/low/README.md": None}, "src/low: no README.md"),
+    ({"bench/a.py": "x = 1\n<" + "<<<<<< HEAD\n"}, "bench/a.py: marks of a merge"),
     ({"layers.txt": "high: low\nlow: -\nbackend: low\nschedule: low\n"}, "high names low, which is not above it"),
 ]
 
