@@ -43,7 +43,7 @@ void integer_products(Graph& g, const PassContext& context);
 void integer_sums(Graph& g, const PassContext& context);
 // Channels of a convolution of 8-bit numbers become a multiple of four, by zeros.
 void pad_channels(Graph& g, const PassContext& context);
-// What is quantised in i8 and only dequantised again is stored in u8.
+// A tensor that is quantised in i8 and only dequantised again is stored in u8.
 void store_unsigned(Graph& g, const PassContext& context);
 // move(dequantize(x)) -> dequantize(move(x)), and the same for maxima; quantize(dequantize(x)) -> x.
 void delay_dequantize(Graph& g, const PassContext& context);

@@ -64,7 +64,7 @@ class Draw {
     for (int64_t i = 0; i < a.elements(); ++i) a.set_double(i, at(i));
     return b_.constant(std::move(a));
   }
-  // Of a tensor whose channels are at `axis`, as importers shape them.
+  // Parameters are shaped as importers do for a tensor whose channels are at `axis`.
   std::vector<ValueId> constants(const Parameters& p, size_t rank, size_t axis) {
     Shape shape;
     if (p.scales.size() > 1) {

@@ -20,7 +20,7 @@ struct Dim {
   std::vector<Axis> axes;  // that have it
 };
 
-// What is said about the model when dimensions have these sizes.
+// The importer is given these options where dimensions have these sizes.
 onnx::ImportOptions options_at(const Values& inputs, const std::set<std::string>& bound,
                                const std::vector<Dim>& dims, const std::vector<int64_t>& sizes) {
   onnx::ImportOptions options;

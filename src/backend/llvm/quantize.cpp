@@ -71,7 +71,7 @@ class Writer {
     if (!saturates) x = below(x, highest - q_.zero);
     Value* whole = rounded(x);
     if (q_.zero != 0) whole = b_.CreateAdd(whole, integer(whole, static_cast<int64_t>(q_.zero)));
-    // What is too large for 32 bits was converted to the lowest integer, which is large without its sign.
+    // The conversion made the lowest integer of numbers beyond 32 bits; without its sign it is large.
     if (saturates)
       whole = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, whole, integer(whole, 255));
     return b_.CreateTrunc(whole, vector_of(b_.getInt8Ty(), lanes_of(x)));

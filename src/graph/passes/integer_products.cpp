@@ -24,7 +24,7 @@ constexpr int64_t kMostExact = int64_t{1} << 23;  // sums of two such integers a
 
 bool is_byte(ir::DType t) { return t.is_int() && t.bits == 8; }
 
-// What a sum of integers becomes: f32(sum + shift[k]) * factor[k].
+// A sum of integers becomes f32(sum + shift[k]) * factor[k].
 struct Affine {
   ir::DType type;             // of the sum: i32, or f32 that holds integers
   std::vector<double> shift;  // whole

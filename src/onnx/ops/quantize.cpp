@@ -154,7 +154,7 @@ ValueId requantized(Convert& c, ValueId sum, const Quantizer& a, const Quantizer
 
 namespace {
 
-// Of matrices, or batches of them.
+// The operands are matrices, or batches of them.
 ValueId integer_product(Convert& c, ValueId a, ValueId a_zero, ValueId b, ValueId b_zero) {
   const auto zero = known_zero(c, a_zero);
   const auto bytes = zero && is_byte(c, a) && c.b().shape(b).size() == 2
