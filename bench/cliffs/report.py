@@ -72,4 +72,8 @@ def compared(before, after, least_us=30):
 
 
 if __name__ == "__main__":
-    print(compared(*(json.loads(pathlib.Path(path).read_text())["rows"] for path in sys.argv[1:3])))
+    files = [pathlib.Path(path) for path in sys.argv[1:]]
+    if len(files) != 2 or not all(path.is_file() for path in files):
+        print("usage: report.py BEFORE.json AFTER.json, which bench.py --json writes", file=sys.stderr)
+        sys.exit(2)
+    print(compared(*(json.loads(path.read_text())["rows"] for path in files)))

@@ -110,6 +110,9 @@ def main():
     parser.add_argument("--models", default=",".join(quantize.NETWORKS))
     parser.add_argument("--tenon", type=pathlib.Path, default=harness.ROOT / "build/release/tools/tenon/tenon")
     arguments = parser.parse_args()
+    for name in arguments.models.split(","):
+        if not (MODELS / f"{name}.int8.onnx").exists():
+            parser.error(f"there is no {name}.int8.onnx in {MODELS}; bench/models/quantize.py writes them")
     return max(check(name, arguments.tenon) for name in arguments.models.split(","))
 
 

@@ -12,6 +12,7 @@ import argparse
 import logging
 import os
 import pathlib
+import sys
 import time
 
 import numpy as np
@@ -87,6 +88,9 @@ def main():
         model, target = arguments.out / f"{name}.onnx", arguments.out / f"{name}.int8.onnx"
         if target.exists() and not arguments.force:
             continue
+        if not model.exists():
+            print(f"quantize.py: there is no {model}; bench/models/export.py writes the known networks", file=sys.stderr)
+            return 2
         start = time.time()
         output = quantize(model, target)
         with np.load(model.with_suffix(".npz")) as arrays:
@@ -95,4 +99,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

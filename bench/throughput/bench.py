@@ -47,6 +47,8 @@ def parse_arguments():
     parser.add_argument("--json", type=pathlib.Path, default=FOLDER / "bench.json", help="default: %(default)s")
     parser.add_argument("--tenon", type=pathlib.Path, default=harness.ROOT / "build/release/tools/tenon/tenon")
     arguments = parser.parse_args()
+    if not arguments.tenon.exists():
+        parser.error(f"there is no {arguments.tenon}")
     arguments.models = arguments.models.split(",") if arguments.models else list(QUICK if arguments.quick else NETWORKS)
     arguments.rounds = arguments.rounds or (2 if arguments.quick else 7)
     arguments.turn = arguments.turn or (0.1 if arguments.quick else 0.5)
@@ -57,7 +59,10 @@ def write_network(arguments, name):
     file = FOLDER / f"{name}.onnx"
     if not file.exists():
         part = file.with_suffix(".part")
-        subprocess.run([str(arguments.tenon), "zoo", "write", name, "-o", str(part)], check=True, capture_output=True)
+        written = subprocess.run([str(arguments.tenon), "zoo", "write", name, "-o", str(part)], capture_output=True, text=True)
+        if written.returncode != 0:
+            harness.say(f"bench throughput: {written.stderr.strip()}")
+            sys.exit(2)
         network = onnx.load(part)
         del network.graph.output[1:]  # one is compared
         onnx.save(network, part)
