@@ -17,7 +17,8 @@ namespace {
 
 struct StoreExec : Executor {
   Place place;
-  EvaluatorRef value, predicate;  // predicate may be null
+  EvaluatorRef value, predicate;                           // predicate may be null
+  mutable std::vector<std::pair<int64_t, Scalar>> writes;  // of one vector, kept for the next
   StoreExec(Place p, EvaluatorRef v, EvaluatorRef c)
       : place(std::move(p)), value(std::move(v)), predicate(std::move(c)) {}
 
@@ -46,8 +47,7 @@ struct StoreExec : Executor {
   }
   // All lanes are evaluated before the first is written.
   void run_vector(const Thread& t) const {
-    std::vector<std::pair<int64_t, Scalar>> writes;
-    writes.reserve(static_cast<size_t>(place.lanes()));
+    writes.clear();
     for (int lane = 0; lane < place.lanes(); ++lane) {
       if (!predicate || predicate->eval(t, lane).i != 0) {
         const Scalar v = value->eval(t, lane);

@@ -19,6 +19,12 @@ struct Constant : Evaluator {
   Scalar eval(const Thread&, int) const override { return value; }
 };
 
+struct LinearEval : Evaluator {
+  Linear value;
+  explicit LinearEval(Linear v) : value(std::move(v)) {}
+  Scalar eval(const Thread& t, int lane) const override { return of_int(value.at(t, lane)); }
+};
+
 struct Variable : Evaluator {
   size_t slot;
   explicit Variable(size_t s) : slot(s) {}
@@ -244,6 +250,9 @@ EvaluatorRef compile_var(const VarNode* n, const Slots& slots) {
 
 EvaluatorRef compile(const Expr& e, const Slots& slots) {
   const DType type = e.dtype().scalar();
+  if (e.kind() == ExprKind::kBinary || e.kind() == ExprKind::kRamp) {
+    if (auto l = linear(e, slots)) return std::make_unique<LinearEval>(*std::move(l));
+  }
   const auto sub = [&](const Expr& x) { return compile(x, slots); };
   switch (e.kind()) {
     case ExprKind::kIntImm:
@@ -299,7 +308,8 @@ Place::Place(const Buffer& buffer, const std::vector<Expr>& indices, const Slots
     strides_ = {1};
   }
   for (const Expr& i : indices) {
-    indices_.push_back(compile(i, slots));
+    auto l = linear(i, slots);
+    indices_.push_back(l ? Index{*std::move(l), nullptr} : Index{{}, compile(i, slots)});
     lanes_ = std::max<int>(lanes_, i.dtype().lanes);
   }
 }
@@ -307,7 +317,7 @@ Place::Place(const Buffer& buffer, const std::vector<Expr>& indices, const Slots
 int64_t Place::offset(const Thread& t, int lane) const {
   int64_t at = 0;
   for (size_t d = 0; d < indices_.size(); ++d) {
-    const int64_t i = indices_[d]->eval(t, lane).i;
+    const int64_t i = indices_[d].at(t, lane);
     if (i < 0 || i >= extents_[d]) {
       out_of_bounds(t, lane);
     }
@@ -320,7 +330,7 @@ void Place::out_of_bounds(const Thread& t, int lane) const {
   std::string indices;
   std::string extents;
   for (size_t d = 0; d < indices_.size(); ++d) {
-    indices += (d == 0 ? "" : ", ") + std::to_string(indices_[d]->eval(t, lane).i);
+    indices += (d == 0 ? "" : ", ") + std::to_string(indices_[d].at(t, lane));
     extents += (d == 0 ? "" : ", ") + std::to_string(extents_[d]);
   }
   throw InternalError(buffer_.name() + "[" + indices + "] is outside of its extents [" + extents +

@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/interp_linear.h"
 #include "ir/interp_machine.h"
 
 namespace tenon::ir::interp {
@@ -41,10 +42,17 @@ class Place {
   Scope scope() const { return buffer_->scope; }
 
  private:
+  struct Index {
+    Linear linear;
+    EvaluatorRef other;  // if it is not linear
+    int64_t at(const Thread& t, int lane) const {
+      return other ? other->eval(t, lane).i : linear.at(t, lane);
+    }
+  };
   [[noreturn]] void out_of_bounds(const Thread& t, int lane) const;
 
   Buffer buffer_;
-  std::vector<EvaluatorRef> indices_;
+  std::vector<Index> indices_;
   std::vector<int64_t> extents_;  // of the index space: the shape, or all elements when flat
   std::vector<int64_t> strides_;
   size_t slot_;

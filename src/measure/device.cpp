@@ -7,6 +7,7 @@
 #include <ctime>
 #include <future>
 
+#include "lower/lower.h"
 #include "measure/ahead.h"
 #include "measure/estimate.h"
 #include "measure/handoff.h"
@@ -177,6 +178,14 @@ class Device : public Measurer {
     made.get_future().get();
   }
 
+  // Definitions run beside a card in a process of their own, so that the card does not wait for them.
+  template <class Fn>
+  void on_plain_runner(Fn&& fn) {
+    if (!options_.on_card) return on_runner(fn);
+    const std::scoped_lock lock(plain_mutex_);
+    fn(plain_runner_);
+  }
+
   template <class Fn>
   static void keep_promise(std::promise<void>& promise, Fn&& fn) {
     try {
@@ -232,13 +241,14 @@ class Device : public Measurer {
 
   // A program that ends its process or comes to no end has given no answer to compare.
   Verdict compare_case(const schedule::State& s, const RunJob& program, const Case& c) {
-    std::vector<ir::Array> got;
+    // Packed and unpacked here: the runner goes on meanwhile.
+    const std::vector<ir::Array> stored = lower::pack_inputs(s, c.inputs);
+    std::vector<ir::Array> got = lower::make_outputs(s);
     Ran r;
-    on_runner(
-        [&](RunProcess& p) { r = p.run_once(s, program, c.inputs, options_.run_limit_s, got); });
+    on_runner([&](RunProcess& p) { r = p.run_once(program, stored, options_.run_limit_s, got); });
     if (r.outcome == Outcome::kWrong) return {Verdict::Kind::kWrong, r.error};
     if (r.outcome != Outcome::kOk) return undecided(r.error);
-    std::string why = differs(s.dag(), c, got, s.error_factor());
+    std::string why = differs(s.dag(), c, lower::unpack_outputs(s, got), s.error_factor());
     return why.empty() ? Verdict{} : Verdict{Verdict::Kind::kWrong, std::move(why)};
   }
 
@@ -248,19 +258,19 @@ class Device : public Measurer {
     const task::Task plain = task::make_task(t.dag, {}, t.target->is_cpu() ? t.target : host_);
     const schedule::Trace trace = plain_program(plain, how);
     const Built b = build_all(plain, std::span(&trace, 1), kDefinitionBuildS)[0];
-    std::vector<ir::Array> outputs;
+    const schedule::State as_it_stands(t.dag, plain.target);
+    std::vector<ir::Array> outputs = lower::make_outputs(as_it_stands);
     Ran r = {b.outcome, b.error, {}};
     if (b.outcome == Outcome::kOk) {
-      on_runner([&](RunProcess& p) {
-        r = p.run_once(schedule::State(t.dag, plain.target), b.job, inputs, kDefinitionRunS,
-                       outputs);
-      });
+      const std::vector<ir::Array> stored = lower::pack_inputs(as_it_stands, inputs);
+      on_plain_runner(
+          [&](RunProcess& p) { r = p.run_once(b.job, stored, kDefinitionRunS, outputs); });
     }
     if (r.outcome != Outcome::kOk) {
       throw UserError(
           fmt::format("the definition of {} cannot be run to compare with: {}", t.label, r.error));
     }
-    return outputs;
+    return lower::unpack_outputs(as_it_stands, outputs);
   }
 
   // ---- timing, in a runner's thread ----------------------------------------------------------------------------
@@ -350,6 +360,8 @@ class Device : public Measurer {
   Bests bests_;
   Fastest fastest_;
   MachineWatch machine_;
+  std::mutex plain_mutex_;
+  RunProcess plain_runner_{options_};  // idle unless programs run on a card
   JobQueue queue_;
   Lanes lanes_;  // its threads use the others
   Ahead ahead_;  // likewise, and it asks the lanes

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "support/rng.h"
 #include "te/element.h"
@@ -18,6 +19,9 @@ namespace {
 
 constexpr double kEvaluatedWork = 300'000;  // flops or bytes
 constexpr uint64_t kSeeds = 3;
+// A prime number, so that no tile or row of a larger array meets the same elements again. To draw the weights of a large
+// dense layer would take seconds.
+constexpr int64_t kMostDrawn = 1'048'573;
 constexpr int64_t kLeastKeptBytes = int64_t{1} << 29;
 constexpr int64_t kKeptShare = 8;        // of the machine's memory, one part in so many
 constexpr int64_t kRoundedApart = 1000;  // one integer in so many may be rounded to its neighbour
@@ -49,12 +53,21 @@ float* floats_of(ir::Array& a) {
   return a.dtype() == ir::kF32 ? reinterpret_cast<float*>(a.data()) : nullptr;
 }
 
+// From the first `drawn` elements on, the same again and again.
+void repeat(ir::Array& a, int64_t drawn) {
+  std::byte* data = a.data();
+  const int64_t first = drawn * a.dtype().bytes();
+  for (int64_t at = first; at < a.bytes(); at += first) {
+    std::memcpy(data + at, data, static_cast<size_t>(std::min(first, a.bytes() - at)));
+  }
+}
+
 // Floats uniform in [-1, 1), or small whole numbers, whose sums have no rounding; integers 0 or 1, valid as indices.
 ir::Array draw(const te::Tensor& t, Rng& rng, bool whole) {
   ir::Array a(t.dtype(), t.shape());
   float* floats = floats_of(a);
-  const int64_t elements = a.elements();
-  for (int64_t i = 0; i < elements; ++i) {
+  const int64_t drawn = std::min(a.elements(), kMostDrawn);
+  for (int64_t i = 0; i < drawn; ++i) {
     double v = 0;
     if (!t.dtype().is_float() || whole) {
       v = static_cast<double>(
@@ -68,6 +81,7 @@ ir::Array draw(const te::Tensor& t, Rng& rng, bool whole) {
       a.set_double(i, v);
     }
   }
+  repeat(a, drawn);
   return a;
 }
 

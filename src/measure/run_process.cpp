@@ -8,7 +8,6 @@
 #include <cstring>
 #include <optional>
 
-#include "lower/lower.h"
 #include "runtime/cpus.h"
 #include "support/check.h"
 
@@ -95,13 +94,10 @@ Ran RunProcess::time(const RunJob& program, double best_s, double min_run_s) {
   return {Outcome::kUndecided, "only once: " + first.error, {}};
 }
 
-Ran RunProcess::run_once(const schedule::State& s, RunJob program,
-                         const std::vector<ir::Array>& inputs, double limit_s,
+Ran RunProcess::run_once(RunJob program, const std::vector<ir::Array>& inputs, double limit_s,
                          std::vector<ir::Array>& outputs) {
-  const std::vector<ir::Array> packed = lower::pack_inputs(s, inputs);
-  std::vector<ir::Array> stored = lower::make_outputs(s);
   const std::vector<int64_t> at = offsets(program.params);
-  if (packed.size() + stored.size() != program.params.size()) {
+  if (inputs.size() + outputs.size() != program.params.size()) {
     return {Outcome::kUndecided, "the compiler answered for another program", {}};
   }
   std::optional<Mapping> memory;
@@ -110,9 +106,9 @@ Ran RunProcess::run_once(const schedule::State& s, RunJob program,
   } catch (const UserError& e) {
     return {Outcome::kUndecided, e.what(), {}};
   }
-  for (size_t i = 0; i < packed.size(); ++i) {
-    TENON_CHECK(packed[i].bytes() == program.params[i].bytes);
-    std::memcpy(memory->at(at[i]), packed[i].data(), static_cast<size_t>(packed[i].bytes()));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    TENON_CHECK(inputs[i].bytes() == program.params[i].bytes);
+    std::memcpy(memory->at(at[i]), inputs[i].data(), static_cast<size_t>(inputs[i].bytes()));
   }
   program.check = true;
   program.threads = threads_of(program);
@@ -123,12 +119,11 @@ Ran RunProcess::run_once(const schedule::State& s, RunJob program,
     worker_.stop();
     return r;
   }
-  for (size_t i = 0; i < stored.size(); ++i) {
-    TENON_CHECK(stored[i].bytes() == program.params[packed.size() + i].bytes);
-    std::memcpy(stored[i].data(), memory->at(at[packed.size() + i]),
-                static_cast<size_t>(stored[i].bytes()));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    TENON_CHECK(outputs[i].bytes() == program.params[inputs.size() + i].bytes);
+    std::memcpy(outputs[i].data(), memory->at(at[inputs.size() + i]),
+                static_cast<size_t>(outputs[i].bytes()));
   }
-  outputs = lower::unpack_outputs(s, stored);
   return r;
 }
 

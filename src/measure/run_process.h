@@ -5,7 +5,6 @@
 #include "ir/interp.h"
 #include "measure/answers.h"
 #include "measure/measure.h"
-#include "schedule/state.h"
 
 namespace tenon::measure {
 
@@ -16,9 +15,9 @@ class RunProcess {
   // Repeated until the time is known or min_run_s are spent; best_s as in Job. What wrote outside of its memory must do so
   // again, in another process, to be wrong for ever.
   Ran time(const RunJob& program, double best_s, double min_run_s);
-  // Once; logical inputs in, logical outputs out.
-  Ran run_once(const schedule::State& s, RunJob program, const std::vector<ir::Array>& inputs,
-               double limit_s, std::vector<ir::Array>& outputs);
+  // Once, on arguments as they are stored; the outputs are there and are overwritten.
+  Ran run_once(RunJob program, const std::vector<ir::Array>& inputs, double limit_s,
+               std::vector<ir::Array>& outputs);
   void stop() { worker_.stop(); }
   void interrupt() { worker_.interrupt(); }
 

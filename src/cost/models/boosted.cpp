@@ -22,8 +22,10 @@ constexpr size_t kEnough = 16;          // programs that ran; fewer teach nothin
 constexpr size_t kEnoughOnHistory = 4;  // these can say how good a history is
 constexpr double kGrowth = 1.2;         // trained anew when there are this many times the programs
 constexpr size_t kMany = 256;           // programs from which on training takes a while
-constexpr size_t kChunk = 64;           // candidates that one thread predicts at a time
-constexpr double kShown = 0.8;          // of the programs, to each of several members
+constexpr double kMeanwhile =
+    1.1;  // such training may take until there are this many times the programs
+constexpr size_t kChunk = 64;   // candidates that one thread predicts at a time
+constexpr double kShown = 0.8;  // of the programs, to each of several members
 
 class BoostedModel : public CostModel {
  public:
@@ -42,11 +44,11 @@ class BoostedModel : public CostModel {
 
   void learn(std::span<const Sample> samples, Role role) override {
     seen_ += samples.size();
-    take_trained();
     if (role == Role::kHistory) return learn_history(samples);
     for (const Sample& s : samples) add(s, run_);
-    const double needed = kGrowth * static_cast<double>(trained_on_);
-    if (trained_on_ > 0 && static_cast<double>(run_.size()) < needed) return;
+    if (training_.valid() && !grown(kMeanwhile)) return;
+    take_trained();
+    if (trained_on_ > 0 && !grown(kGrowth)) return;
     if (trained() && run_.size() >= kMany && enough(run_)) return train_meanwhile();
     train_run();
   }
@@ -106,8 +108,13 @@ class BoostedModel : public CostModel {
     return static_cast<size_t>(ok) >= (history_.empty() ? kEnough : kEnoughOnHistory);
   }
 
+  bool grown(double times) const {
+    return static_cast<double>(run_.size()) >= times * static_cast<double>(trained_on_);
+  }
+
   // More trees of the history; this run's are grown on top of them again.
   void learn_history(std::span<const Sample> samples) {
+    take_trained();
     Programs programs;
     for (const Sample& s : samples) add(s, programs);
     if (!enough(programs)) return;
@@ -122,11 +129,11 @@ class BoostedModel : public CostModel {
     trained_on_ = run_.size();
   }
 
-  // Beside whoever searches and measures. Until the model learns again it answers as before, however long that takes:
-  // what is proposed does not depend on how fast anything was.
+  // Beside whoever searches and measures. Until there are kMeanwhile times the programs the model answers as before,
+  // however long that takes: what is proposed does not depend on how fast anything was.
   void train_meanwhile() {
     trained_on_ = run_.size();
-    training_ = std::async(std::launch::async, [this] { return train(run_); }).share();
+    training_ = std::async(std::launch::async, [this, seen = run_] { return train(seen); }).share();
   }
   void take_trained() {
     if (!training_.valid()) return;
