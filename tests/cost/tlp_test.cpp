@@ -52,10 +52,19 @@ class TlpWithTorch : public testing::Test {
   }
 };
 
+// Trained once: it takes ten seconds.
+std::unique_ptr<CostModel> learned(const MadeUp& d) {
+  static const std::string bytes = [&] {
+    const auto m = make_model("tlp", 3, 2);
+    m->learn(d.known, Role::kHistory);
+    return m->save();
+  }();
+  return load_model(bytes, 3, 2);
+}
+
 TEST_F(TlpWithTorch, RanksATaskThatItNeverSaw) {
   const MadeUp d;
-  const auto m = make_model("tlp", 3, 2);
-  m->learn(d.known, Role::kHistory);
+  const auto m = learned(d);
   ASSERT_TRUE(m->trained());
   const double known = pairs(*m, d.known), unseen = pairs(*m, d.held_out);
   RecordProperty("pairs_known", std::to_string(known));
@@ -69,8 +78,7 @@ TEST_F(TlpWithTorch, RanksATaskThatItNeverSaw) {
 
 TEST_F(TlpWithTorch, WhatTheRunMeasuresIsLearnedOnTop) {
   const MadeUp d;
-  const auto m = make_model("tlp", 3, 2);
-  m->learn(d.known, Role::kHistory);
+  const auto m = learned(d);
   const std::string saved_before = m->save();
   const std::vector<Sample> run(d.held_out.begin(), d.held_out.begin() + 64);
   const std::vector<Sample> rest(d.held_out.begin() + 64, d.held_out.end());
