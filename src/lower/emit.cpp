@@ -126,6 +126,7 @@ class Emitter {
     for (const auto& a : bounds(st.id).axes) shape.push_back(a.extent);
     const ir::Scope scope = st.place == Place::kAt ? st.scope : ir::Scope::kGlobal;
     if (st.output) return st.buffer;
+    if (scope == ir::Scope::kRegister && s_.target().is_cpu()) return in_registers(st, shape);
     if (st.align_dim < 0) return ir::Buffer::make(st.name, st.buffer.dtype(), shape, scope);
     std::vector<int64_t> strides = ir::row_major_strides(shape);
     const size_t parts =
@@ -135,6 +136,20 @@ class Emitter {
       strides[d] = d < parts ? dense : schedule::aligned_stride(st, d - parts, dense);
     }
     return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides, scope);
+  }
+
+  // Rows are whole vectors, so that the last vector of one, some of whose lanes a mask leaves out,
+  // does not reach into the next: each vector is a value of its own.
+  ir::Buffer in_registers(const Stage& st, const std::vector<int64_t>& shape) const {
+    std::vector<int64_t> strides = ir::row_major_strides(shape);
+    const auto lanes = static_cast<int64_t>(s_.target().cpu().lanes(st.buffer.dtype().bytes()));
+    for (size_t d = shape.size(); d-- > 1;) {
+      int64_t row = strides[d] * shape[d];
+      if (d + 1 == shape.size() && row > lanes) row = arith::ceil_div(row, lanes) * lanes;
+      strides[d - 1] = row;
+    }
+    return ir::Buffer::make_strided(st.name, st.buffer.dtype(), shape, strides,
+                                    ir::Scope::kRegister);
   }
 
   // The op's body over loop variables, reading the buffers that are really there.

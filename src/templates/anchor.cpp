@@ -2,14 +2,13 @@
 #include "templates/anchor.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "arith/linear.h"
 #include "ir/visit.h"
 #include "te/limited.h"
 
 namespace tenon::templates {
-
-namespace {}  // namespace
 
 bool reads_in_place(const te::ComputeOp& op, const te::Tensor& t) {
   bool ok = op.output.shape() == t.shape();
@@ -143,6 +142,40 @@ std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor&
   return p;
 }
 
+namespace {
+
+// Positions of `at`, summed over the taps, whose tap does not fall on padding.
+int64_t taps_inside(const te::Axis& at, const te::Axis& tap, const arith::Linear& l, int64_t before,
+                    int64_t length) {
+  const int64_t stride = l.coefficient(at.var.node()), step = l.coefficient(tap.var.node());
+  int64_t used = 0;
+  for (int64_t t = 0; t < tap.extent; ++t) {
+    const int64_t from = before - t * step - l.constant;  // of i*stride
+    const int64_t lo = std::clamp<int64_t>(arith::ceil_div(from, stride), 0, at.extent);
+    const int64_t hi = std::clamp<int64_t>(arith::ceil_div(from + length, stride), 0, at.extent);
+    used += std::max<int64_t>(0, hi - lo);
+  }
+  return used;
+}
+
+}  // namespace
+
+double used_taps(const te::ComputeOp& op, const te::Access& x, const Padding& p, size_t begin,
+                 size_t end) {
+  double share = 1;
+  for (size_t d = begin; d < end; ++d) {
+    const te::Axis& at = op.axes[2 + d];
+    const te::Axis& tap = op.reduce_axes[1 + d];
+    const arith::Linear l = arith::to_linear(x.indices[2 + d]);
+    const int64_t all = at.extent * tap.extent, before = p.before[2 + d];
+    int64_t used = all - std::min(before + p.after[2 + d], tap.extent);
+    if (l.coefficient(tap.var.node()) > 1)
+      used = taps_inside(at, tap, l, before, p.source.shape()[2 + d]);
+    share *= static_cast<double>(used) / static_cast<double>(all);
+  }
+  return share;
+}
+
 RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu& t, int64_t limit) {
   RegisterTile best;
   double best_cost = 1e30;
@@ -191,6 +224,12 @@ RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, i
     }
   }
   return best;
+}
+
+int64_t rows_in_first_cache(int64_t stride_bytes, const target::Cpu& t) {
+  constexpr int64_t kPerSet = 8, kMany = 32;
+  const int64_t rows = kPerSet * (t.alias_bytes / std::gcd(stride_bytes, t.alias_bytes));
+  return rows < kMany ? rows : 0;
 }
 
 space::Domain parts_in_registers(int64_t extent, int64_t vectors, int64_t rule,

@@ -64,6 +64,12 @@ struct Padding {
 std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor& t,
                                     bool any_value = false);
 
+// The share of the taps of a convolution that do not fall on padding, in spatial dimensions
+// begin..end-1: n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation].
+// Of taps side by side one is lost for each column of padding, whatever the stride.
+double used_taps(const te::ComputeOp& op, const te::Access& x, const Padding& p, size_t begin,
+                 size_t end);
+
 // `vectors` x `positions` accumulators. xn and yn are numbers of near-equal parts of the two
 // innermost position dimensions.
 struct RegisterTile {
@@ -75,6 +81,10 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu&
                          int64_t limit = 0);
 // kb need not divide kvecs: the last tile is computed whole. y is 1.
 RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit = 0);
+
+// Rows so many bytes apart that do not drive each other out of the first-level cache, where they
+// fall into few of its sets; 0: any number.
+int64_t rows_in_first_cache(int64_t stride_bytes, const target::Cpu& t);
 
 // Numbers of near-equal parts of a loop such that a part fits the registers, of which each iteration
 // needs `vectors` and the operands two. The rule's number always belongs to them.

@@ -249,8 +249,10 @@ std::optional<Written> write(const Conv& c, space::Builder& b, const Request& re
 
 std::optional<Written> write_conv(space::Builder& b, const Request& request) {
   const auto c = match_conv(b.dag(), true);
-  if (!c || (c->group > 0 && c->group % 4 != 0))
-    return std::nullopt;  // groups too small for vectors
+  const bool depthwise = c && c->group == 1 && c->chain.anchor->reduce_axes[0].extent == 1;
+  if (!c || depthwise) return std::nullopt;
+  if (const auto written = write_conv_columns(*c, b, request)) return written;
+  if (c->group > 0 && c->group % 4 != 0) return std::nullopt;  // groups too small for vectors
   return write(*c, b, request, {});
 }
 

@@ -99,28 +99,24 @@ class FormChooser {
     f_.skip_outer = c_.padding->zero && skips_outer_padding();
   }
 
-  // The share of taps of the spatial dimensions begin..end-1 that do not fall on padding.
-  double used_taps(size_t begin, size_t end) const {
-    double used = 1;
-    for (size_t d = begin; d < end; ++d) {
-      const int64_t out = op_.axes[2 + d].extent;
-      const int64_t taps = op_.reduce_axes[1 + d].extent;
-      const int64_t lost = c_.padding->before[2 + d] + c_.padding->after[2 + d];
-      used *= 1.0 - static_cast<double>(std::min(lost, taps)) / static_cast<double>(out * taps);
-    }
-    return used;
+  double used(size_t begin, size_t end) const {
+    return used_taps(op_, c_.window, *c_.padding, begin, end);
   }
 
   // Worth it when more than a few taps in a hundred fall on padding, and the unrolled kernel stays
-  // small.
+  // small; for wide images when that is a good part of them, as with taps that lie far apart.
   bool skips_padding() const {
-    return used_taps(0, c_.rank) < 0.97 && op_.reduce_axes.back().extent <= 5 && f_.x <= 64;
+    constexpr double kFew = 0.97, kMany = 0.8;
+    constexpr int64_t kMostTaps = 9, kWide = 64;
+    const int64_t taps = op_.reduce_axes.back().extent;
+    if (taps > kMostTaps || taps * f_.x > kMostTaps * kWide) return false;
+    return used(0, c_.rank) < (f_.x <= kWide ? kFew : kMany);
   }
 
   // Of the dimensions before the rows, where the copy may be stored with the padding of the others.
   bool skips_outer_padding() const {
     constexpr double kWorthIt = 0.02, kMostGrowth = 3;
-    return 1 - used_taps(0, f_.cut) > kWorthIt &&
+    return 1 - used(0, f_.cut) > kWorthIt &&
            in_blocks(c_, with_borders(c_, f_.cut), f_.x_block).growth() < kMostGrowth;
   }
 
@@ -171,7 +167,10 @@ class FormChooser {
     // Lanes are stored one by one to a plain output, or turned in tiles: those fill whole lines of
     // the cache.
     if (!f_.skip && f_.y_block == 1 && f_.x % f_.v == 0 && f_.v >= 8) {
-      r = {1, f_.x / f_.v, f_.y};
+      // A vector that is not full is stored on its own.
+      const bool full = op_.axes[1].extent % f_.v == 0;
+      const int64_t most = full ? (t_.vector_registers - 1) / (f_.v + 1) : 1;
+      r = {divisor(tileable, std::max<int64_t>(1, most)), f_.x / f_.v, f_.y};
       f_.even_xn = r.xn;
     }
     f_.most_vectors = std::max(r.kb, std::min(tileable, kMostVectors));

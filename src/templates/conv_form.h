@@ -43,6 +43,10 @@ struct ConvForm {
 std::optional<ConvForm> choose_form(const Conv& c, const Request& request, const target::Cpu& t,
                                     const Products& products);
 
+// Vectors of columns of plain images (conv_columns.cpp); nothing where those of channels are better,
+// or tensors are to be stored in another way.
+std::optional<Written> write_conv_columns(const Conv& c, space::Builder& b, const Request& request);
+
 // Positions are one dimension where the kernel is one point.
 layout::Layout in_blocks(const Conv& c, layout::Layout l, int64_t block);
 // The input with zeros beside it in the spatial dimensions from `first` on.

@@ -5,14 +5,17 @@ namespace tenon::templates {
 
 namespace {
 
-// The input channel c, or c + k / group * channels for a grouped convolution: the output channels
-// of a group, 0 for one group, nothing for any other index.
+// The input channel c, or c + k / group * channels for a grouped convolution (c + k * channels for
+// groups of one): the output channels of a group, 0 for one group, nothing for any other index.
 std::optional<int64_t> group_of(const ir::Expr& channel, const te::ComputeOp& op) {
   const te::Axis& c = op.reduce_axes[0];
   if (channel.same_as(c.var)) return 0;
   const arith::Linear l = arith::to_linear(channel);
+  const int64_t by_output = l.coefficient(op.axes[1].var.node());
+  if (c.extent == 1 && l.terms.size() == 1 && l.constant == 0 && by_output == 1) return 1;
   if (l.terms.size() != 2 || l.constant != 0 || l.coefficient(c.var.node()) != 1)
     return std::nullopt;
+  if (by_output == c.extent) return 1;
   for (const auto& [atom, factor] : l.terms) {
     const auto* b = atom.as<ir::Binary>();
     if (b == nullptr || b->op != ir::BinaryOp::kFloorDiv || factor != c.extent) continue;
@@ -76,6 +79,7 @@ std::optional<Conv> match_conv(const te::ComputeDag& dag, bool scaled) {
   c.padding = find_padding(dag, parts->x.tensor, true);
   c.x = c.padding ? c.padding->source : parts->x.tensor;
   c.w = parts->w.tensor;
+  c.window = parts->x;
   c.like_output = stored_like_output(dag, c.chain);
   c.pointwise = c.pointwise && !c.padding && dag.producer(c.x) == nullptr;
   return dag.producer(c.x) == nullptr ? std::optional(c) : std::nullopt;

@@ -14,6 +14,7 @@ namespace tenon::templates {
 struct Conv {
   Chain chain;
   te::Tensor x, w;
+  te::Access window;                      // of the padded input
   const te::ComputeOp* scaled = nullptr;  // computes w from constant weights, element by element
   te::Tensor weights;                     // these; w itself where nothing is computed
   std::optional<Padding> padding;

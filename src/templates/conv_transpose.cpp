@@ -134,7 +134,16 @@ class Writer {
     b_.store(acc_, blocked(op_.output.shape(), f_.v));
     store_by_parity();
     tile_channels(r, ko);
-    sum_channels(ci);
+    sum_channels(ci, rolls_rows(r.kb * arith::ceil_div(columns_, r.xn)));
+  }
+
+  // Parities and taps of rows stay loops, with a test for each tap, where unrolling them too would
+  // make more code than a program may have. `tile`: vectors in registers.
+  bool rolls_rows(int64_t tile) const {
+    const target::Limits& most = b_.target().limits;
+    for (size_t d = 1; d < 3; ++d) tile *= op_.reduce_axes[d].extent;
+    return tile > most.unrolled_loops ||
+           tile * m_.strides[0] * m_.strides[1] > most.unrolled_program;
   }
 
   void tile_channels(const RegisterTile& r, int64_t ko) {
@@ -147,7 +156,8 @@ class Writer {
     const auto [all, parity] = b_.split<2>(b_.axis(out_, 3), {m_.strides[1]});
     const auto [tiles, columns] = b_.parts(all, r.xn);
     b_.reorder({n, outer, rows, row_parity, parity, tiles, columns, inner, lanes});
-    for (const Loop& l : {row_parity, parity, columns, inner}) b_.unroll(l);
+    for (const Loop& l : {parity, columns, inner}) b_.unroll(l);
+    if (!rolls_rows(r.kb * arith::ceil_div(columns_, r.xn))) b_.unroll(row_parity);
     b_.vectorize(lanes);
     b_.compute_at(acc_, tiles);
     if (balance(op_.axes[0].extent * ko, b_.target().cpu().cores) >= 0.9) {
@@ -159,40 +169,69 @@ class Writer {
   }
 
   // n k_0 y_0 y_1 x_0 x_1 k_1 | c r s
-  void sum_channels(int64_t ci) {
+  void sum_channels(int64_t ci, bool rolled) {
     const auto at = [&](size_t d) { return b_.axis(acc_, d); };
     const Loop columns = at(4), vectors = at(1), lanes = at(6), row_tap = at(8), tap = at(9);
     const auto [outer, inner] = b_.split<2>(at(7), {ci});
     b_.reorder({row_tap, tap, outer, inner, columns, vectors, lanes});
-    for (const Loop& l : {row_tap, tap, columns, vectors}) b_.unroll(l);
+    for (const Loop& l : {tap, columns, vectors}) b_.unroll(l);
+    if (!rolled) b_.unroll(row_tap);
     b_.vectorize(lanes);
   }
 
-  // Too few output channels for a vector: vectors of columns of one parity, all channels in the
-  // tile.
+  // Too few output channels for a vector: vectors of columns of one parity. The tile is some
+  // channels, all parities and some vectors; sums are of whole vectors, so that they stay in
+  // registers.
   void by_columns() {
+    const int64_t all_vectors = arith::ceil_div(columns_, f_.v);
     b_.layout_reorder(b_.stage(m_.w.name()), {2, 0, 3, 1});
     store_by_parity();
     b_.layout_reorder(acc_, {0, 1, 2, 3, 5, 4});
-    const Loop n = b_.axis(out_, 0), k = b_.axis(out_, 1);
+    b_.layout_split(acc_, 5, {all_vectors, f_.v});
+    const auto [kb, vectors] = columns_tile(all_vectors);
+    const Loop n = b_.axis(out_, 0);
+    const auto [ko, k] = b_.split<2>(b_.axis(out_, 1), {kb});
     const auto [rows, row_parity] = b_.split<2>(b_.axis(out_, 2), {m_.strides[0]});
     const auto [all, parity] = b_.split<2>(b_.axis(out_, 3), {m_.strides[1]});
-    const auto [columns, lanes] = b_.split<2>(all, {f_.v});
-    b_.reorder({n, rows, row_parity, k, parity, columns, lanes});
-    for (const Loop& l : {row_parity, k, parity, columns}) b_.unroll(l);
+    const auto [tiles, columns, lanes] = b_.split<3>(all, {vectors, f_.v});
+    b_.reorder({n, rows, ko, row_parity, tiles, k, columns, parity, lanes});
+    const bool rolled = rolls_rows(kb * vectors * m_.strides[1]);
+    for (const Loop& l : {k, columns, parity}) b_.unroll(l);
+    if (!rolled) b_.unroll(row_parity);
     b_.vectorize(lanes);
-    b_.compute_at(acc_, row_parity);
+    b_.compute_at(acc_, tiles);
     b_.parallel(rows);
-    sum_columns();
+    sum_columns(rolled);
   }
 
-  // n k y_0 y_1 x_1 x_0 | c r s
-  void sum_columns() {
+  // Channels and vectors of a tile: many of both, so that what is read is used often.
+  std::pair<int64_t, int64_t> columns_tile(int64_t all_vectors) const {
+    constexpr int64_t kOperands = 8;
+    const int64_t most =
+        std::max<int64_t>(1, (b_.target().cpu().vector_registers - kOperands) / m_.strides[1]);
+    std::pair<int64_t, int64_t> best{1, 1};
+    double least = 1e30;
+    for (int64_t vectors = 1; vectors <= std::min(most, all_vectors); ++vectors) {
+      const int64_t kb = divisor(op_.axes[1].extent, std::max<int64_t>(1, most / vectors));
+      const double waste = static_cast<double>(arith::ceil_div(all_vectors, vectors) * vectors);
+      const double cost =
+          waste * (1.0 / static_cast<double>(kb) + 1.0 / static_cast<double>(vectors) +
+                   4.0 / static_cast<double>(kb * vectors * m_.strides[1]));
+      if (cost >= least) continue;
+      least = cost;
+      best = {kb, vectors};
+    }
+    return best;
+  }
+
+  // n k y_0 y_1 x_1 x_0_0 x_0_1 | c r s
+  void sum_columns(bool rolled) {
     const auto at = [&](size_t d) { return b_.axis(acc_, d); };
-    const Loop k = at(1), parity = at(4), c = at(6), row_tap = at(7), tap = at(8);
-    const auto [columns, lanes] = b_.split<2>(at(5), {f_.v});
+    const Loop k = at(1), parity = at(4), columns = at(5), lanes = at(6), c = at(7),
+               row_tap = at(8), tap = at(9);
     b_.reorder({row_tap, c, tap, k, parity, columns, lanes});
-    for (const Loop& l : {row_tap, tap, k, parity, columns}) b_.unroll(l);
+    for (const Loop& l : {tap, k, parity, columns}) b_.unroll(l);
+    if (!rolled) b_.unroll(row_tap);
     b_.vectorize(lanes);
   }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "templates/conv_form.h"
 #include "templates/depthwise_match.h"
 #include "templates/edges.h"
 #include "templates/template.h"
@@ -176,6 +177,24 @@ class Writer {
   bool buffered_ = false;  // padded rows are copied
 };
 
+// Images that are plain on both sides: vectors of columns, unless blocks of channels are so much
+// faster that it pays to bring the images there and back. That is so for neighbours that have to be
+// picked apart, for narrow images, and for kernels that need a copy only where columns are vectors.
+std::optional<Written> write_plain_images(const Depthwise& d, space::Builder& b,
+                                          const Request& request) {
+  constexpr int64_t kNarrow = 12, kFewTaps = 9;
+  if (d.rank == 2) {
+    if (const auto written = write_by_columns(d, b, request)) return written;
+  }
+  const auto c = match_conv(b.dag());
+  if (!c) return std::nullopt;
+  const te::Axis& columns = c->chain.anchor->axes.back();
+  const int64_t stride = arith::to_linear(c->window.indices.back()).coefficient(columns.var.node());
+  const bool copies_anyway = taps_of(d) <= kFewTaps || taps_of(d) > kMaxGuardedTaps;
+  if (stride > 1 || columns.extent < kNarrow || !copies_anyway) return std::nullopt;
+  return write_conv_columns(*c, b, request);
+}
+
 }  // namespace
 
 std::optional<Written> write_depthwise(space::Builder& b, const Request& request) {
@@ -186,7 +205,7 @@ std::optional<Written> write_depthwise(space::Builder& b, const Request& request
   const int64_t prefer = choose_lanes(op.axes[1].extent, bytes, b.target().cpu());
   const auto block = block_for(request, d->chain.final->output, prefer);
   const auto x_block = block_for(request, d->x, block.value_or(prefer));
-  if (block == 1 && x_block == 1 && d->rank == 2) return write_by_columns(*d, b, request);
+  if (block == 1 && x_block == 1) return write_plain_images(*d, b, request);
   if (!block || !x_block || *x_block != *block) return std::nullopt;
   const int64_t v = *block <= full ? *block : std::gcd(*block, full);
   if (v < 2) return std::nullopt;

@@ -88,7 +88,7 @@ class Writer {
                   std::max<int64_t>(columns, 2));
     const int64_t kvecs = arith::ceil_div(columns, v_);
     // Rows that fall into one set of the first-level cache drive each other out.
-    const int64_t limit = m_.row_stride_bytes % t_.alias_bytes == 0 ? 8 : 0;
+    const int64_t limit = rows_in_first_cache(m_.row_stride_bytes, t_);
     RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
     if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
     r.kb = enough_panels(kvecs, r);

@@ -240,6 +240,17 @@ void RowsWriter::row_loop() {
   if (rows > 1) b_.parallel(row_);
 }
 
+namespace {
+
+// Sums of a few elements each, many side by side: vectors of sums are better.
+bool is_short(const Rows& r, int64_t longest, const target::Cpu& t) {
+  const int64_t lanes = t.lanes(r.last->output.dtype().bytes());
+  const size_t last = r.last->axes.size() - 1;
+  return !r.across && r.is_outer(last) && r.last->axes[last].extent >= lanes && longest < lanes;
+}
+
+}  // namespace
+
 std::optional<Written> write_rows(space::Builder& b, const Request& request) {
   const te::ComputeDag& dag = b.dag();
   const auto r = find_rows(dag, request, b.target().cpu());
@@ -252,6 +263,7 @@ std::optional<Written> write_rows(space::Builder& b, const Request& request) {
     for (const te::Axis& a : op->reduce_axes) n *= a.extent;
     longest = std::max(longest, n);
   }
+  if (is_short(*r, longest, b.target().cpu())) return std::nullopt;
   const auto reductions = std::count_if(dag.ops.begin(), dag.ops.end(),
                                         [](const te::OpRef& op) { return op->is_reduction(); });
   if (rows < std::max(2, b.target().cpu().cores) && longest >= kAlone && reductions == 1)

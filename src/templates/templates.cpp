@@ -15,11 +15,13 @@ std::optional<Written> write_conv_integer(space::Builder& b, const Request& requ
 std::optional<Written> write_depthwise(space::Builder& b, const Request& request);
 std::optional<Written> write_pair(space::Builder& b, const Request& request);
 std::optional<Written> write_conv_transpose(space::Builder& b, const Request& request);
+std::optional<Written> write_dots(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul_bfloat16(space::Builder& b, const Request& request);
 std::optional<Written> write_matmul_integer(space::Builder& b, const Request& request);
 std::optional<Written> write_attention(space::Builder& b, const Request& request);
 std::optional<Written> write_contraction(space::Builder& b, const Request& request);
+std::optional<Written> write_columns(space::Builder& b, const Request& request);
 std::optional<Written> write_pool(space::Builder& b, const Request& request);
 std::optional<Written> write_rows(space::Builder& b, const Request& request);
 std::optional<Written> write_reduce_all(space::Builder& b, const Request& request);
@@ -60,12 +62,14 @@ constexpr Template kTemplates[] = {
      write_matmul_bfloat16},
     {"matmul_integer", "matrix multiplication in 8 bits, four products at a time",
      write_matmul_integer},
+    {"dots", "matrix multiplication to few columns, vectors along the sum", write_dots},
     {"matmul", "matrix multiplication on packed columns, register tile of rows x vectors",
      write_matmul},
     {"attention", "two products with work on rows between them, a few rows at a time",
      write_attention},
     {"contraction", "any other sum of products, vectors along an axis of the second operand",
      write_contraction},
+    {"columns", "a reduction of other dimensions than the last, vectors along that", write_columns},
     {"pool", "windows of positions reduced channel by channel", write_pool},
     {"rows", "reductions over the last dimension and what is computed from them, row by row",
      write_rows},

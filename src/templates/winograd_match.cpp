@@ -59,14 +59,14 @@ Work work_of(const WinogradConv& c) {
   return w;
 }
 
+// Of the convolution as it stands: the phases of a dilated one do not fill their images.
 double direct_cost(const WinogradConv& c, const target::Cpu& t) {
-  const Work w = work_of(c);
-  double taps = 1, positions = w.outside;
-  for (const int64_t e : w.extents) {
-    taps *= schedule::kWinogradTaps;
-    positions *= static_cast<double>(e);
-  }
-  return overlapped(2 * taps * positions * w.channels * c.taps_used, 4 * taps * w.channels, t);
+  const te::ComputeOp& op = *c.chain.anchor;
+  double weights = static_cast<double>(op.axes[1].extent), positions = 1;
+  for (const te::Axis& a : op.reduce_axes) weights *= static_cast<double>(a.extent);
+  for (size_t d = 0; d < op.axes.size(); ++d)
+    positions *= d == 1 ? 1 : static_cast<double>(op.axes[d].extent);
+  return overlapped(2 * positions * weights * c.taps_used, 4 * weights, t);
 }
 
 double winograd_cost(const WinogradConv& c, Algorithm a, const target::Cpu& t) {
@@ -100,11 +100,7 @@ std::optional<WinogradConv> match_winograd(const schedule::State& initial) {
   c.x = padding ? padding->source : parts->x.tensor;
   c.w = parts->w.tensor;
   if (dag.producer(c.x) != nullptr) return std::nullopt;
-  for (size_t d = 0; padding && d + 2 < op.axes.size(); ++d) {
-    const double lost = static_cast<double>(padding->before[2 + d] + padding->after[2 + d]);
-    const auto all = static_cast<double>(op.axes[2 + d].extent * op.reduce_axes[1 + d].extent);
-    c.taps_used *= 1 - std::min(lost, 2.0) / all;
-  }
+  if (padding) c.taps_used = used_taps(op, parts->x, *padding, 0, op.axes.size() - 2);
   c.like_output = stored_like_output(dag, c.chain);
   return c;
 }

@@ -124,6 +124,17 @@ std::vector<Case> product_cases() {
              "input W: f32[5, 11, 18]\n"
              "M[b: 5, j: 18] = sum(k: 11) X[b, k] * W[b, k, j]\n"
              "output M\n"),
+      {"dots", "to_one_column", [] { return matmul_dag(11, 70, 1, true, false, false); }},
+      {"dots", "to_three_columns", [] { return matmul_dag(9, 133, 3, false, false, true); }},
+      parsed("dots", "batched_to_two",
+             "input X: f32[3, 5, 67]\n"
+             "input W: f32[3, 67, 2]\n"
+             "const B: f32[2]\n"
+             "M[b: 3, i: 5, j: 2] = sum(k: 67) X[b, i, k] * W[b, k, j]\n"
+             "Y[b: 3, i: 5, j: 2] = max(M[b, i, j] + B[j], 0.0)\n"
+             "output Y\n"),
+      // tiles of rows whose last vector is cut off
+      {"matmul", "one_panel", [] { return matmul_dag(29, 40, 31, false, false, false); }},
   };
 }
 

@@ -129,6 +129,25 @@ std::vector<Case> row_cases() {
       {"rows", "masked_softmax", [] { return masked_softmax_dag(); }},
       unary("rows", "one_softmax", {1, 1001},
             [](te::Builder& b, const te::Tensor& x) { return te::softmax(b, "Y", x); }),
+      unary("columns", "sum_of_rows", {9, 7, 37},
+            [](te::Builder& b, const te::Tensor& x) {
+              return te::reduce_dims(b, "Y", x, ir::BinaryOp::kAdd, {0, 1}, false);
+            }),
+      unary("columns", "largest_of_channels", {2, 13, 5, 19},
+            [](te::Builder& b, const te::Tensor& x) {
+              const auto s = te::reduce_dims(b, "S", x, ir::BinaryOp::kMax, {1}, true);
+              return te::relu(b, "Y", s);
+            }),
+      unary("columns", "sum_of_narrow_rows", {130, 5},
+            [](te::Builder& b, const te::Tensor& x) {
+              return te::reduce_dims(b, "Y", x, ir::BinaryOp::kAdd, {0}, false);
+            }),
+      parsed("fused", "neighbours_mixed",
+             "input X: f32[3, 8, 21]\n"
+             "const W: f32[7, 2]\n"
+             "S[c: 3, i: 7, j: 21] = sum(k: 2) X[c, i + k, j] * W[i, k]\n"
+             "Y[c: 3, i: 7, j: 21] = max(S[c, i, j], 0.0)\n"
+             "output Y\n"),
   };
 }
 
@@ -163,6 +182,10 @@ std::vector<Case> pool_cases() {
               const auto s = te::reduce_dims(b, "S", r, ir::BinaryOp::kAdd, {2, 3}, true);
               return te::elementwise(b, "Y", {s},
                                      [](auto v) { return v[0] / ir::make_float(ir::kF32, 25.0); });
+            }),
+      unary("pool", "max_pool_s3", {1, 5, 20, 43},
+            [](te::Builder& b, const te::Tensor& x) {
+              return te::pool(b, "Y", x, te::Pool::kMax, {7, 7}, {{3, 3}, {3, 3}, {3, 3}, {}, 1});
             }),
   };
 }

@@ -43,7 +43,12 @@ Emitter::Storage& Emitter::storage(const ir::Buffer& b) {
 
 bool Emitter::in_bounds(const ir::Buffer& b, const Expr& index) {
   const arith::Interval r = arith::interval_of(index, ranges_);
-  return r.lo >= 0 && r.hi < b->elements();
+  // What lies behind is read where lanes are picked out of whole vectors. Of neighbours a masked
+  // read is as fast, and waits for no more than was just written.
+  const Place* place = storage(b).place;
+  const auto run = as_run(index);
+  const int64_t behind = place != nullptr && run && run->stride != 1 ? place->behind : 0;
+  return r.lo >= 0 && r.hi < b->elements() + behind;
 }
 
 int Emitter::depth_of(const Expr& e) {
@@ -101,7 +106,10 @@ Value* Emitter::load(const ir::Load& n) {
   }
   if (!s.slots.empty()) {
     Value* v = load_slot(s, t, *as_run(index));
-    return own == nullptr ? v : b_.CreateSelect(own, v, llvm::Constant::getNullValue(v->getType()));
+    // Of lanes that nobody wants any value will do.
+    return own == nullptr || own == active_
+               ? v
+               : b_.CreateSelect(own, v, llvm::Constant::getNullValue(v->getType()));
   }
   const bool safe = in_bounds(n.buffer, index);
   Value* mask = own;

@@ -10,7 +10,9 @@ namespace tenon::backend::llvm_cpu {
 using llvm::Value;
 
 int64_t CpuEmitter::run() {
-  plan_ = plan_storage(f_.body);
+  // Masked vectors are read whole, also from the end of a buffer.
+  constexpr int64_t kAlignment = 64, kBehind = 64;
+  plan_ = plan_storage(f_.body, kAlignment, kBehind);
   make_scopes();
   llvm::Type* ptr = b_.getPtrTy();
   llvm::Function* fn =

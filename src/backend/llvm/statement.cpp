@@ -159,7 +159,7 @@ void Emitter::allocate(const ir::Allocate& n) {
       }
       break;
     case Place::Kind::kStack: {
-      const auto count = static_cast<uint64_t>(n.buffer->elements());
+      const auto count = static_cast<uint64_t>(n.buffer->elements() + place.behind);
       llvm::Type* array = llvm::ArrayType::get(stored_type(ctx_, t), count);
       llvm::AllocaInst* memory = entry_alloca(array, n.buffer.name());
       memory->setAlignment(llvm::Align(64));

@@ -28,7 +28,7 @@ struct Uses {
 
 class Planner {
  public:
-  explicit Planner(int64_t alignment) : alignment_(alignment) {}
+  Planner(int64_t alignment, int64_t behind) : alignment_(alignment), behind_(behind) {}
   StoragePlan run(const ir::Stmt& body) {
     walk(body, 0, {});
     for (auto& [buffer, place] : plan_.places) {
@@ -46,7 +46,7 @@ class Planner {
   void access(const ir::Buffer& b, const ir::Expr& index, bool parallel);
   static void promote(Uses& uses, Place& place);
 
-  const int64_t alignment_;
+  const int64_t alignment_, behind_;
   StoragePlan plan_;
   std::unordered_map<const ir::BufferNode*, Uses> uses_;
   std::unordered_map<const ir::BufferNode*, bool> made_in_parallel_;
@@ -69,6 +69,7 @@ void Planner::allocate(const ir::Allocate& n, int64_t top, Region region) {
     top += place.bytes;
     plan_.workspace_bytes = std::max(plan_.workspace_bytes, top);
   }
+  if (place.kind == Place::Kind::kStack) place.behind = behind_;
   made_in_parallel_[n.buffer.get()] = region.parallel;
   plan_.places[n.buffer.get()] = std::move(place);
   walk(n.body, top, region);
@@ -158,8 +159,8 @@ void Planner::promote(Uses& uses, Place& place) {
 
 }  // namespace
 
-StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment) {
-  return Planner(alignment).run(body);
+StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment, int64_t behind) {
+  return Planner(alignment, behind).run(body);
 }
 
 }  // namespace tenon::backend::llvm_cpu

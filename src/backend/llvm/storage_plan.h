@@ -31,6 +31,7 @@ struct Place {
   std::vector<Slot> slots;  // kRegisters; ascending
   int64_t offset = 0;       // kWorkspace; a multiple of the alignment
   int64_t bytes = 0;        // kWorkspace; a multiple of the alignment
+  int64_t behind = 0;  // kStack; so many elements behind the last one may be read and hold nothing
   int64_t stride = 0;  // kWorkspace; from one parallel iteration's copy to the next, 0: one copy
 };
 
@@ -39,7 +40,7 @@ struct StoragePlan {
   int64_t workspace_bytes = 0;
 };
 
-// `alignment` is that of buffers in the workspace.
-StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment = 64);
+// `alignment` is that of buffers in the workspace, `behind` see Place.
+StoragePlan plan_storage(const ir::Stmt& body, int64_t alignment = 64, int64_t behind = 0);
 
 }  // namespace tenon::backend::llvm_cpu

@@ -295,6 +295,57 @@ te::Tensor hardmax(te::Builder& t, const te::Tensor& x) {
   });
 }
 
+// Softmax, or its logarithm, along another dimension than the last one, in place: what is one number
+// for each row has extent 1 there.
+te::Tensor softmax_across(te::Builder& t, const te::Tensor& x, size_t axis, bool logarithm) {
+  const ir::DType type = wide(x.dtype());
+  const int64_t length = x.shape()[axis];
+  Shape kept = x.shape();
+  kept[axis] = 1;
+  const auto at = [&](const te::Tensor& from, Axes i, const Expr& j) {
+    std::vector<Expr> all(i.begin(), i.end());
+    all[axis] = j;
+    return ir::cast(type, ir::load(from, all));
+  };
+  const te::Tensor top = t.reduce("softmax.max", kept, BinaryOp::kMax, {length},
+                                  [&](Axes i, Axes j) { return at(x, i, j[0]); });
+  const auto power = [&](Axes i, const Expr& j) {
+    return ir::call(Intrinsic::kExp, {at(x, i, j) - at(top, i, 0)});
+  };
+  if (logarithm) {
+    const te::Tensor sum = t.reduce("softmax.sum", kept, BinaryOp::kAdd, {length},
+                                    [&](Axes i, Axes j) { return power(i, j[0]); });
+    const te::Tensor shift = t.compute("softmax.shift", kept, [&](Axes i) {
+      return at(top, i, i[axis]) + ir::call(Intrinsic::kLog, {at(sum, i, i[axis])});
+    });
+    return t.compute("logsoftmax", x.shape(), [&](Axes i) {
+      return ir::cast(x.dtype(), at(x, i, i[axis]) - at(shift, i, 0));
+    });
+  }
+  const te::Tensor e =
+      t.compute("softmax.exp", x.shape(), [&](Axes i) { return power(i, i[axis]); });
+  const te::Tensor sum = t.reduce("softmax.sum", kept, BinaryOp::kAdd, {length},
+                                  [&](Axes i, Axes j) { return at(e, i, j[0]); });
+  const te::Tensor inverse = t.compute("softmax.inverse", kept, [&](Axes i) {
+    return ir::make_float(type, 1) / at(sum, i, i[axis]);
+  });
+  return t.compute("softmax", x.shape(), [&](Axes i) {
+    return ir::cast(x.dtype(), at(e, i, i[axis]) * at(inverse, i, 0));
+  });
+}
+
+template <OnRows fn, bool logarithm>
+std::vector<ValueId> convert_softmax(Convert& c) {
+  require_float(c.dtype(0));
+  const auto rank = static_cast<int64_t>(c.shape(0).size());
+  const int64_t axis = rank < 2 ? 0 : Convert::axis(c.int_or("axis", -1), rank);
+  if (c.opset() < 13 || axis + 1 >= rank || is_empty(c, c.input(0)))
+    return {on_rows(c, label_of(c), fn)};
+  return {c.b().compute(label_of(c), {c.input(0)}, [&](te::Builder& t, Tensors in) {
+    return softmax_across(t, in[0], static_cast<size_t>(axis), logarithm);
+  })};
+}
+
 template <OnRows fn>
 std::vector<ValueId> convert_rows(Convert& c) {
   require_float(c.dtype(0));
@@ -303,7 +354,7 @@ std::vector<ValueId> convert_rows(Convert& c) {
 
 constexpr Row kReduceRows[] = {
     {"", "Hardmax", 1, convert_rows<hardmax>},
-    {"", "LogSoftmax", 1, convert_rows<log_softmax>},
+    {"", "LogSoftmax", 1, convert_softmax<log_softmax, true>},
     {"", "ReduceL1", 1, convert_reduce<kL1>},
     {"", "ReduceL2", 1, convert_reduce<kL2>},
     {"", "ReduceLogSum", 1, convert_reduce<kLogSum>},
@@ -314,7 +365,7 @@ constexpr Row kReduceRows[] = {
     {"", "ReduceProd", 1, convert_reduce<kProd>},
     {"", "ReduceSum", 1, convert_reduce<kSum>},
     {"", "ReduceSumSquare", 1, convert_reduce<kSumSquare>},
-    {"", "Softmax", 1, convert_rows<softmax>},
+    {"", "Softmax", 1, convert_softmax<softmax, false>},
 };
 
 }  // namespace

@@ -212,8 +212,14 @@ ValueId resize(Convert& c, const Settings& s, const std::vector<Dimension>& dims
   }
   std::vector<Taps> taps;
   for (const Dimension& d : dims) taps.push_back(taps_of(s, d));
+  // Dimensions that shrink come first. Of those that grow it is the last one, in which neighbours
+  // are read one by one, before others that then read whole rows.
   for (size_t d = 0; d < dims.size(); ++d) {
-    if (!is_identity(dims[d], taps[d])) y = resize_dimension(c, y, d, dims[d], taps[d]);
+    const bool grows = dims[d].out > dims[d].in;
+    if (!grows && !is_identity(dims[d], taps[d])) y = resize_dimension(c, y, d, dims[d], taps[d]);
+  }
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (dims[d].out > dims[d].in) y = resize_dimension(c, y, d, dims[d], taps[d]);
   }
   for (size_t d = 0; d < dims.size(); ++d) y = extrapolate(c, y, d, taps[d], s.extrapolation);
   return y;

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes that once fell far behind the machine (bench/cliffs/known.py): the schedule that is chosen
+// is of the right kind.
+#include <gtest/gtest.h>
+
+#include "schedule/state.h"
+#include "te/ops.h"
+#include "templates/template.h"
+
+namespace tenon::templates {
+namespace {
+
+struct Chosen {
+  std::string_view family;
+  std::string trace;
+  bool has(std::string_view line) const { return trace.find(line) != std::string::npos; }
+};
+
+Chosen chosen(te::ComputeDag made, const std::string& target = "x86-64-v4 cores=2") {
+  const auto dag = std::make_shared<const te::ComputeDag>(std::move(made));
+  const schedule::State initial(
+      dag, std::make_shared<const target::Target>(target::parse_target(target)));
+  const Choice choice = choose(initial, {.borders = false});
+  return {choice.name, schedule::to_text(choice.trace, initial)};
+}
+
+te::ComputeDag conv_dag(const std::vector<int64_t>& x, const std::vector<int64_t>& w,
+                        const te::ConvParams& p) {
+  te::Builder b;
+  const auto in = b.input("X", ir::kF32, x);
+  b.output(te::conv(b, "Y", in, b.constant("W", ir::kF32, w), p));
+  return b.finish();
+}
+
+te::ComputeDag dilated_dag(int64_t channels, int64_t side, int64_t step) {
+  return conv_dag({1, channels, side, side}, {channels, channels, 3, 3},
+                  {{1, 1}, {step, step}, {step, step}, {step, step}, 1});
+}
+
+te::ComputeDag transposed_dag(int64_t channels, int64_t side, int64_t to, int64_t kernel,
+                              int64_t stride) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {1, channels, side, side});
+  const auto w = b.constant("W", ir::kF32, {channels, to, kernel, kernel});
+  b.output(te::conv_transpose(b, "Y", x, w, {{stride, stride}, {}, {}, {}, 1}));
+  return b.finish();
+}
+
+TEST(Cliffs, TapsThatLieFarApartAreLeftOutOnPadding) {
+  // Undilated images of 2 x 2 would be mostly padding.
+  const Chosen far = chosen(dilated_dag(256, 33, 24));
+  EXPECT_EQ(far.family, "conv");
+  EXPECT_FALSE(far.has("variant"));
+  EXPECT_TRUE(far.has("compute_inline Y.pad"));  // nothing is copied
+  EXPECT_EQ(chosen(dilated_dag(256, 65, 36)).family, "conv");
+  // Where few taps are lost, Winograd's algorithm still pays.
+  EXPECT_TRUE(chosen(dilated_dag(64, 56, 2)).has("variant Y phases"));
+}
+
+TEST(Cliffs, FewChannelsGoByColumns) {
+  const te::ConvParams same{{1, 1}, {1, 1}, {1, 1}, {}, 1};
+  for (const int64_t channels : {1, 2, 3}) {
+    const Chosen c = chosen(conv_dag({1, 64, 56, 56}, {channels, 64, 3, 3}, same));
+    EXPECT_EQ(c.family, "conv");
+    EXPECT_TRUE(c.has("split Y x [16]")) << c.trace;
+    EXPECT_TRUE(c.has("vectorize Y x.1")) << c.trace;
+  }
+  // Four channels in a group are half a vector at most, one is none.
+  for (const int64_t channels : {1, 4}) {
+    const Chosen c = chosen(
+        conv_dag({1, 256, 56, 56}, {64 * channels, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 64}));
+    EXPECT_EQ(c.family, "conv");
+    EXPECT_TRUE(c.has("vectorize Y x.1")) << c.trace;
+  }
+  // Eight are enough.
+  EXPECT_FALSE(chosen(conv_dag({1, 64, 56, 56}, {64, 8, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 8}))
+                   .has("vectorize Y x.1"));
+}
+
+TEST(Cliffs, TransposedConvolutionsAreNeverPlain) {
+  for (const char* target : {"x86-64-v3 cores=1", "x86-64-v4 cores=1"}) {
+    for (const int64_t to : {1, 2, 3, 7, 8, 64}) {
+      for (const auto& [kernel, stride] : {std::pair{2, 2}, {3, 2}, {3, 3}, {6, 3}, {8, 4}}) {
+        const Chosen c = chosen(transposed_dag(48, 28, to, kernel, stride), target);
+        EXPECT_EQ(c.family, "conv_transpose") << target << " " << to << " " << kernel;
+        EXPECT_TRUE(c.has("vectorize Y.cache")) << c.trace;
+      }
+    }
+  }
+}
+
+TEST(Cliffs, ReductionsOfOtherDimensionsReadRowsAsTheyLie) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {64, 128, 300});
+  b.output(b.reduce("Y", {300}, ir::BinaryOp::kAdd, {64, 128}, [&](auto i, auto r) {
+    return ir::load(x, {r[0], r[1], i[0]});
+  }));
+  const Chosen c = chosen(b.finish());
+  EXPECT_EQ(c.family, "columns");
+  EXPECT_TRUE(c.has("vectorize Y.cache")) << c.trace;
+  EXPECT_TRUE(c.has("parallel Y")) << c.trace;
+}
+
+TEST(Cliffs, ProductsToFewColumnsRunAlongTheSum) {
+  const auto product = [](int64_t columns) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {512, 1024});
+    b.output(te::matmul(b, "Y", x, b.constant("W", ir::kF32, {1024, columns})));
+    return b.finish();
+  };
+  for (const int64_t columns : {1, 2, 4}) {
+    const Chosen c = chosen(product(columns));
+    EXPECT_EQ(c.family, "dots") << columns;
+    EXPECT_TRUE(c.has("rfactor Y")) << c.trace;
+  }
+  EXPECT_EQ(chosen(product(8)).family, "matmul");
+}
+
+TEST(Cliffs, ShortSumsSideBySideAreVectors) {
+  // Two neighbours mixed, as in resizing.
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {8, 41, 64});
+  const auto w = b.constant("W", ir::kF32, {40, 2});
+  const auto s = b.reduce("S", {8, 40, 64}, ir::BinaryOp::kAdd, {2}, [&](auto i, auto k) {
+    return ir::load(x, {i[0], i[1] + k[0], i[2]}) * ir::load(w, {i[1], k[0]});
+  });
+  b.output(te::relu(b, "Y", s));
+  const Chosen c = chosen(b.finish());
+  EXPECT_NE(c.family, "rows");
+  EXPECT_TRUE(c.has("vectorize Y")) << c.trace;
+}
+
+}  // namespace
+}  // namespace tenon::templates
