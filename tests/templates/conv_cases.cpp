@@ -127,7 +127,7 @@ std::vector<Case> conv_cases() {
       {"conv", "residual", [] { return residual_dag(); }},
       conv("conv", "grouped", {1, 8, 6, 6}, {24, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2}, false),
       conv("conv", "grouped_pointwise", {1, 12, 5, 5}, {48, 4, 1, 1}, {{}, {}, {}, {}, 3}, true),
-      conv("conv", "small_groups", {1, 8, 6, 6}, {6, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2},
+      conv("plain", "small_groups", {1, 8, 6, 6}, {6, 4, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 2},
            false),
       {"depthwise", "depthwise", [] { return depthwise_dag(32, 7, 7, 1); }},
       {"depthwise", "depthwise_odd", [] { return depthwise_dag(19, 8, 9, 2); }},

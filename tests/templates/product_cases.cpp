@@ -124,8 +124,8 @@ std::vector<Case> product_cases() {
              "input W: f32[5, 11, 18]\n"
              "M[b: 5, j: 18] = sum(k: 11) X[b, k] * W[b, k, j]\n"
              "output M\n"),
-      {"dots", "to_one_column", [] { return matmul_dag(11, 70, 1, true, false, false); }},
-      {"dots", "to_three_columns", [] { return matmul_dag(9, 133, 3, false, false, true); }},
+      {"dots", "to_one_column", [] { return matmul_dag(11, 1, 70, true, false, false); }},
+      {"dots", "to_three_columns", [] { return matmul_dag(9, 3, 133, false, false, true); }},
       parsed("dots", "batched_to_two",
              "input X: f32[3, 5, 67]\n"
              "input W: f32[3, 67, 2]\n"
