@@ -79,6 +79,8 @@ void expect_right(const Graph& g, const artifact::Program& p, Rng& rng) {
   EXPECT_LT(d.error, 1e-5) << d.where;
 }
 
+constexpr int64_t kFewChannels = 8;  // at most half a vector
+
 TEST(Layouts, PaddingAndAConvolutionNeedNoConversion) {
   const uint64_t seed = 900;
   for (uint64_t i = 0; i < 40; ++i) {
@@ -92,9 +94,9 @@ TEST(Layouts, PaddingAndAConvolutionNeedNoConversion) {
     SCOPED_TRACE("seed " + std::to_string(seed + i) + "\n" + graph::to_string(n.g));
     const artifact::Program p = compiled(n.g);
     EXPECT_EQ(conversions(p, "pad"), 0);
-    if (inside) {
-      EXPECT_EQ(conversions(p, "first"), 0);
-    }
+    // A convolution to few channels may read plain images; others read what is there.
+    const bool to_few = n.g.value(n.x).shape[1] < kFewChannels;
+    if (inside) EXPECT_LE(conversions(p, "first"), to_few ? 1 : 0);
     expect_right(n.g, p, rng);
   }
 }
