@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -84,15 +85,20 @@ graph::Evaluator remembering(graph::Evaluator evaluate) {
   struct Answer {
     std::vector<ir::Array> inputs, outputs;
   };
-  auto known = std::make_shared<std::multimap<std::string, Answer>>();
-  return [known, evaluate = std::move(evaluate)](const te::ComputeDag& dag,
-                                                 const std::vector<ir::Array>& inputs) {
+  struct Memory {
+    std::mutex lock;
+    std::multimap<std::string, Answer> known;  // by the text of the dag
+  };
+  auto memory = std::make_shared<Memory>();
+  return [memory, evaluate = std::move(evaluate)](const te::ComputeDag& dag,
+                                                  const std::vector<ir::Array>& inputs) {
     const std::string text = te::to_text(dag);
-    for (auto [it, end] = known->equal_range(text); it != end; ++it) {
+    const std::scoped_lock held(memory->lock);  // others wait: they mostly ask for the same
+    for (auto [it, end] = memory->known.equal_range(text); it != end; ++it) {
       if (same(it->second.inputs, inputs)) return it->second.outputs;
     }
     std::vector<ir::Array> outputs = evaluate(dag, inputs);
-    known->emplace(text, Answer{inputs, outputs});
+    memory->known.emplace(text, Answer{inputs, outputs});
     return outputs;
   };
 }

@@ -9,7 +9,7 @@ namespace tenon::compile {
 // Interprets what is small, compiles what is not. One thread; by default schedules.
 graph::Evaluator compiled_evaluator();
 
-// The same answers, each computed once: for folding the constants of a model at several sizes. Not for several threads.
+// The same answers, each computed once: for folding the constants of a model at several sizes. Threads may share it.
 graph::Evaluator remembering(graph::Evaluator evaluate);
 
 }  // namespace tenon::compile

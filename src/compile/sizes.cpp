@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
+#include <mutex>
 
 #include "compile/agree.h"
 #include "compile/evaluator.h"
@@ -16,6 +18,7 @@
 #include "compile/steady.h"
 #include "graph/passes.h"
 #include "support/check.h"
+#include "support/parallel.h"
 
 namespace tenon::compile {
 namespace {
@@ -264,6 +267,15 @@ void limit(graph::Graph& g, const std::vector<PaddedDim>& padded, const Dims& di
   add_limits(g, all);
 }
 
+// For several threads.
+std::function<void(const std::string&)> one_at_a_time(
+    const std::function<void(const std::string&)>& tell) {
+  return [tell, lock = std::make_shared<std::mutex>()](const std::string& text) {
+    const std::scoped_lock held(*lock);
+    tell(text);
+  };
+}
+
 // What is decided about the model, size by size.
 class Decisions {
  public:
@@ -287,24 +299,38 @@ class Decisions {
   const Options& how_;
 };
 
-// Every combination of compiled sizes. The largest is decided first, and built last as the order has it.
+// The combinations of compiled sizes; the largest is the last.
+std::vector<std::vector<int64_t>> combinations(const Dims& dims) {
+  std::vector<std::vector<int64_t>> all;
+  std::vector<size_t> at(dims.size(), 0);
+  do {
+    all.push_back(sizes_at(dims, at));
+  } while (next(dims, at));
+  return all;
+}
+
+// Every combination of compiled sizes. The largest is decided first, and built last as the order has it; the others are
+// decided and built side by side, some at a time, because each keeps its memory until it is joined.
 void add_all(const Dims& dims, const Decisions& decisions, const Options& how,
              const std::function<void(size_t done, size_t total)>& tell, Joiner& joiner) {
-  std::vector<size_t> at(dims.size());
-  for (size_t d = 0; d < dims.size(); ++d) at[d] = dims[d].compiled.size() - 1;
-  const plan::Network largest = decisions.at(sizes_at(dims, at));
-  Agreement agreement(largest, how);
+  constexpr size_t kAtOnce = 16;
+  const std::vector<std::vector<int64_t>> all = combinations(dims);
+  const plan::Network largest = decisions.at(all.back());
+  Options alone = how;
+  alone.threads = 1;
+  Agreement agreement(largest, alone);
   PackedWeights packed;
-  const size_t count = count_of(dims);
-  for (size_t done = 0; done < count; ++done) {
-    next(dims, at);
-    tell(done, count);
-    const std::vector<int64_t> sizes = sizes_at(dims, at);
-    if (done + 1 == count) return joiner.add(sizes, build(largest, how, &packed));
-    plan::Network network = decisions.at(sizes);
-    agreement.apply(network);
-    joiner.add(sizes, build(network, how, &packed));
+  for (size_t done = 0; done + 1 < all.size(); done += kAtOnce) {
+    tell(done, all.size());
+    std::vector<artifact::Program> programs(std::min(kAtOnce, all.size() - 1 - done));
+    for_each_parallel(programs.size(), how.threads, [&](size_t i) {
+      plan::Network network = decisions.at(all[done + i]);
+      agreement.apply(network);
+      programs[i] = build(network, alone, &packed);
+    });
+    for (size_t i = 0; i < programs.size(); ++i) joiner.add(all[done + i], std::move(programs[i]));
   }
+  joiner.add(all.back(), build(largest, how, &packed));
 }
 
 }  // namespace
@@ -320,6 +346,7 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   Options how = options;
   how.progress = {};
   how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  if (options.warn) how.warn = one_at_a_time(options.warn);
   const Chosen chosen = choose_sizes(model, dims, how.evaluate);
   const std::vector<size_t> first(dims.size(), 0);
   Joiner joiner(chosen.dims, model.input_dims,
