@@ -346,6 +346,7 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
   Options how = options;
   how.progress = {};
   how.evaluate = remembering(options.evaluate ? options.evaluate : compiled_evaluator());
+  how.joined = std::make_shared<graph::JoinedConstants>();
   if (options.warn) how.warn = one_at_a_time(options.warn);
   const Chosen chosen = choose_sizes(model, dims, how.evaluate);
   const std::vector<size_t> first(dims.size(), 0);

@@ -3,17 +3,34 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/define.h"
 
 namespace tenon::graph {
 
+// Constants that were put side by side, each time they are asked for again: a model is optimised at several sizes with
+// the same weights. Threads may share it.
+class JoinedConstants {
+ public:
+  Data find_or(const std::vector<Data>& parts, const Shape& shape,
+               const std::function<Data()>& join);
+
+ private:
+  std::mutex lock_;
+  std::map<std::pair<std::vector<Data>, Shape>, Data> known_;
+};
+
 struct PassContext {
   Evaluator evaluate = interpreter();  // for constants too large to interpret; give a compiled one
+  std::shared_ptr<JoinedConstants> joined = nullptr;  // null: nothing is remembered
 };
 
 struct Pass {

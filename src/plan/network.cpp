@@ -19,6 +19,7 @@ graph::OptimizeOptions passes_for(const Options& options) {
 void optimize(graph::Graph& g, const graph::Segments& segments, const Options& options) {
   graph::PassContext context;
   if (options.evaluate) context.evaluate = options.evaluate;
+  context.joined = options.joined;
   if (options.optimize) graph::optimize(g, context, passes_for(options));
   graph::own_outputs(g);
   g.compact();

@@ -14,6 +14,7 @@
 
 #include "graph/cut.h"
 #include "graph/define.h"
+#include "graph/passes.h"
 #include "plan/layout_choice.h"
 #include "plan/plan.h"
 #include "support/check.h"
@@ -52,6 +53,7 @@ struct Options {
   // A sentence for each program that was given but is not used, with the name of its task.
   std::function<void(const std::string&)> warn;
   graph::Evaluator evaluate;  // for folding constants; empty: the interpreter
+  std::shared_ptr<graph::JoinedConstants> joined = nullptr;  // those of other sizes of the model
 };
 
 // --frozen needed a schedule that is not there.

@@ -24,9 +24,24 @@ struct Projection {
   int64_t width = 0;
 };
 
+// Along the columns of every row.
+Data join_columns(const std::vector<Data>& parts, int64_t rows, const Shape& shape) {
+  ir::Array all(ir::kF32, shape);
+  const int64_t total = all.bytes() / rows;
+  int64_t at = 0;
+  for (const Data& part : parts) {
+    const int64_t bytes = part->bytes() / rows;
+    for (int64_t r = 0; r < rows; ++r)
+      std::memcpy(all.data() + r * total + at, part->data() + r * bytes,
+                  static_cast<size_t>(bytes));
+    at += bytes;
+  }
+  return std::make_shared<const ir::Array>(std::move(all));
+}
+
 class Merge : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  Merge(Graph& g, JoinedConstants* known) : Rewriter(g), known_(known) {}
 
   void run() {
     std::map<std::tuple<ValueId, bool, bool>, std::vector<Projection>> alike;
@@ -93,21 +108,12 @@ class Merge : public Rewriter {
     return false;
   }
 
-  // Along the columns of every row.
-  ValueId joined(const std::vector<ValueId>& parts, int64_t rows, const Shape& shape) {
-    ir::Array all(ir::kF32, shape);
-    auto* to = all.data();
-    const int64_t total = all.bytes() / rows;
-    int64_t at = 0;
-    for (const ValueId v : parts) {
-      const ir::Array& part = *value(v).data;
-      const int64_t bytes = part.bytes() / rows;
-      for (int64_t r = 0; r < rows; ++r)
-        std::memcpy(to + r * total + at, part.data() + r * bytes, static_cast<size_t>(bytes));
-      at += bytes;
-    }
-    return add_value({value(parts[0]).name + ".joined", ir::kF32, shape,
-                      std::make_shared<const ir::Array>(std::move(all))});
+  ValueId joined(const std::vector<ValueId>& values, int64_t rows, const Shape& shape) {
+    std::vector<Data> parts;
+    for (const ValueId v : values) parts.push_back(value(v).data);
+    const auto join = [&] { return join_columns(parts, rows, shape); };
+    Data all = known_ != nullptr ? known_->find_or(parts, shape, join) : join();
+    return add_value({value(values[0]).name + ".joined", ir::kF32, shape, std::move(all)});
   }
 
   ValueId add(const std::string& label, Op op, const std::vector<ValueId>& inputs,
@@ -165,12 +171,22 @@ class Merge : public Rewriter {
     return add("slice", Compute{std::make_shared<const te::ComputeDag>(b.finish("slice"))}, {y},
                {});
   }
+
+  JoinedConstants* known_;  // may be null
 };
 
 }  // namespace
 
-void merge_products(Graph& g, const PassContext&) {
-  Merge(g).run();
+Data JoinedConstants::find_or(const std::vector<Data>& parts, const Shape& shape,
+                              const std::function<Data()>& join) {
+  const std::scoped_lock held(lock_);
+  Data& known = known_[{parts, shape}];
+  if (known == nullptr) known = join();
+  return known;
+}
+
+void merge_products(Graph& g, const PassContext& context) {
+  Merge(g, context.joined.get()).run();
   g.compact();
 }
 
