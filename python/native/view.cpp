@@ -39,7 +39,8 @@ bool has_shape(const Slot& slot, const int64_t* shape, size_t rank) {
   const std::vector<int32_t>& dims = slot.tensor.dims;
   bool same = rank == wanted.size();
   for (size_t i = 0; same && i < rank; ++i) {
-    same = shape[i] == wanted[i] || (!dims.empty() && dims[i] >= 0);
+    const bool open = (!dims.empty() && dims[i] >= 0) || slot.tensor.computed.count(i) != 0;
+    same = open || shape[i] == wanted[i];
   }
   return same;
 }

@@ -47,6 +47,9 @@ Json tensors(const std::vector<TensorInfo>& all) {
                     {"bytes", t.bytes()}});
     if (!t.dims.empty()) list.back()["dims"] = t.dims;
     if (t.counted) list.back()["counted"] = true;
+    for (const auto& [axis, sum] : t.sums) {
+      list.back()["computed"][std::to_string(axis)] = sum.text();
+    }
   }
   return list;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "artifact/header.h"
 #include "artifact/library.h"
@@ -61,6 +62,21 @@ std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(
   return all;
 }
 
+// Axes that are computed of dimensions. What cannot be read is none that this library was written with.
+std::map<size_t, SizeSum> parse_sums(const Json& input, const std::vector<Dim>& dims) {
+  std::map<size_t, SizeSum> sums;
+  if (!input.contains("computed")) return sums;
+  std::set<std::string> names;
+  for (const Dim& d : dims) names.insert(d.name);
+  for (const auto& [axis, text] : input.at("computed").items()) {
+    const std::string sum = text.get<std::string>();
+    const auto parsed = parse_size_sum(sum, names);
+    TENON_CHECK(parsed || names.count(sum) != 0) << sum;
+    sums.emplace(std::stoul(axis), parsed ? *parsed : SizeSum{0, {{sum, 1}}});
+  }
+  return sums;
+}
+
 // Types and shapes are the table's, by which the library runs. Names are the manifest's: there every byte that is no
 // UTF-8 is replaced, so that they can be shown.
 std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
@@ -72,7 +88,25 @@ std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
   return table;
 }
 
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<ir::Array>& arrays) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const ir::Array& a : arrays) shapes.push_back(a.shape());
+  return shapes;
+}
+
 }  // namespace
+
+void compute_sizes(std::vector<TensorInfo>& inputs, const std::vector<Dim>& dims) {
+  std::map<std::string, int64_t> sizes;
+  for (const TensorInfo& t : inputs) {
+    for (size_t a = 0; a < t.dims.size(); ++a) {
+      if (t.dims[a] >= 0) sizes[dims[static_cast<size_t>(t.dims[a])].name] = t.shape[a];
+    }
+  }
+  for (TensorInfo& t : inputs) {
+    for (const auto& [axis, sum] : t.sums) t.shape[axis] = sum.at(sizes).value_or(t.shape[axis]);
+  }
+}
 
 std::vector<StepInfo> steps_of(const ManifestFile& file) {
   try {
@@ -89,6 +123,9 @@ struct Model::Impl {
     outputs = named(library.outputs(), inside.at("outputs"));
     steps = parse_steps(inside);
     dims = parse_dims(inside);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i].sums = parse_sums(inside.at("inputs").at(i), dims);
+    }
     variants = parse_variants(inside, steps);
     weights_bytes = inside.at("memory").at("weights_bytes");
     TENON_CHECK(steps.size() == static_cast<size_t>(library.step_count()));
@@ -135,6 +172,7 @@ std::vector<TensorInfo> Model::inputs_at(const std::map<std::string, int64_t>& s
       }
     }
   }
+  compute_sizes(list, dims());
   return list;
 }
 
@@ -175,6 +213,25 @@ void Session::set_shape(size_t input, const std::vector<int64_t>& shape) {
                                                    static_cast<int32_t>(shape.size()), &why);
   if (code != 0 && why != nullptr) throw UserError(why);
   check_answer(code);
+}
+
+void Session::set_shapes(const std::vector<std::vector<int64_t>>& shapes) {
+  const std::vector<TensorInfo>& inputs = model_.inputs();
+  TENON_CHECK(shapes.size() == inputs.size());
+  for (size_t i = 0; i < shapes.size(); ++i) set_shape(i, shapes[i]);
+  // A later input may have another size of the same dimension.
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const TensorInfo now = input(i);
+    for (size_t a = 0; a < now.shape.size(); ++a) {
+      if (now.shape[a] == shapes[i][a]) continue;
+      const auto sum = inputs[i].sums.find(a);
+      const std::string what = sum != inputs[i].sums.end()
+                                   ? sum->second.text()
+                                   : model_.dims()[static_cast<size_t>(inputs[i].dims[a])].name;
+      throw UserError(fmt::format("input '{}' has size {} where {} is {} by the other inputs",
+                                  inputs[i].name, shapes[i][a], what, now.shape[a]));
+    }
+  }
 }
 
 TensorInfo Session::input(size_t i) const {
@@ -236,9 +293,7 @@ std::vector<ir::Array> Session::run(const std::vector<ir::Array>& inputs) {
     throw UserError(
         fmt::format("{} takes {} inputs, not {}", model_.name(), expected.size(), inputs.size()));
   }
-  for (size_t i = 0; i < inputs.size() && !model_.dims().empty(); ++i) {
-    set_shape(i, inputs[i].shape());
-  }
+  if (!model_.dims().empty()) set_shapes(shapes_of(inputs));
   std::vector<const void*> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorInfo wanted = input(i);

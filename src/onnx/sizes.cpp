@@ -52,9 +52,11 @@ void add_range(std::string_view text, const std::string& whole, std::set<int64_t
 // Collects the dimensions with several sizes while inputs are looked at one by one.
 class Reader {
  public:
-  explicit Reader(const SizeRequest& request) : request_(request) {
+  Reader(const SizeRequest& request, const std::vector<StatedInput>& inputs) : request_(request) {
     out_.fixed.bound = request.bound;
+    out_.computed = computed_dims(inputs);
     for (const auto& [name, sizes] : request.dims) {
+      refuse_computed(out_.computed, name);
       if (sizes.size() == 1) {
         out_.fixed.dims[name] = sizes[0];
       } else {
@@ -64,7 +66,14 @@ class Reader {
   }
 
   void read(const StatedInput& in) {
-    if (request_.bound.count(in.name)) return;
+    if (const auto bound = request_.bound.find(in.name); bound != request_.bound.end()) {
+      const std::vector<int64_t>& shape = bound->second.shape();
+      for (size_t a = 0; a < shape.size() && a < in.dim_names.size(); ++a) {
+        if (!in.dim_names[a].empty()) shown_.emplace(in.dim_names[a], shape[a]);
+      }
+      return;
+    }
+    read_.push_back(in);
     const auto given = request_.shapes.find(in.name);
     if (given != request_.shapes.end()) {
       read_given(in, given->second);
@@ -77,6 +86,7 @@ class Reader {
 
   OpenSizes finish() && {
     drop_unused();
+    add_sums();
     return std::move(out_);
   }
 
@@ -108,22 +118,24 @@ class Reader {
   }
 
   void read_given(const StatedInput& in, const std::vector<Sizes>& shape) {
-    std::vector<std::vector<int64_t>> extents;
+    std::vector<OpenSizes::Extent> extents;
     std::vector<int32_t> dims;
     for (size_t a = 0; a < shape.size(); ++a) {
+      const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       if (shape[a].size() == 1) {
+        if (has_name) shown_.emplace(in.dim_names[a], shape[a][0]);
         extents.push_back({shape[a][0]});
         dims.push_back(-1);
         continue;
       }
+      if (has_name) refuse_computed(out_.computed, in.dim_names[a]);
       if (a < in.shape.size() && in.shape[a] >= 0) {
         throw RequestError(fmt::format("input '{}': axis {} of {} has one size only", in.name, a,
                                        stated_shape(in)));
       }
-      const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       const size_t dim =
           has_name ? named(in.dim_names[a], shape[a]) : nameless(in.name, a, shape[a]);
-      extents.push_back({-1, static_cast<int64_t>(dim)});
+      extents.push_back({-1, static_cast<int32_t>(dim)});
       dims.push_back(static_cast<int32_t>(dim));
     }
     out_.shapes[in.name] = std::move(extents);
@@ -132,13 +144,17 @@ class Reader {
 
   // By the names in the file, or what a batch has where nothing is said.
   void read_stated(const StatedInput& in) {
-    std::vector<std::vector<int64_t>> extents;
+    std::vector<OpenSizes::Extent> extents;
     std::vector<int32_t> dims(in.shape.size(), -1);
     bool by_shape = false, complete = true;
     for (size_t a = 0; a < in.shape.size(); ++a) {
       extents.push_back({in.shape[a]});
       if (in.shape[a] >= 0) continue;
       const std::string& name = in.dim_names[a];
+      if (out_.computed.count(name)) {
+        extents[a].sum = name;
+        continue;
+      }
       if (!name.empty() && out_.fixed.dims.count(name)) {
         extents[a] = {out_.fixed.dims.at(name)};
         continue;
@@ -158,7 +174,7 @@ class Reader {
   }
 
   // The dimension, or -1 and its one size.
-  int32_t take_batch(const StatedInput& in, size_t axis, std::vector<int64_t>& extent) {
+  int32_t take_batch(const StatedInput& in, size_t axis, OpenSizes::Extent& extent) {
     const std::string& name = in.dim_names[axis];
     const Sizes& sizes = request_.batch;
     const std::string shown = name.empty() ? "batch" : name;
@@ -187,8 +203,35 @@ class Reader {
     }
   }
 
+  // What is computed is known when all inputs were read. A sum of what has no size yet is left to the import, which asks
+  // for it.
+  void add_sums() {
+    shown_.insert(out_.fixed.dims.begin(), out_.fixed.dims.end());
+    std::set<std::string> unknown;
+    for (auto& [name, sum] : out_.computed) {
+      sum = sum.with(shown_);
+      for (const auto& [dim, factor] : sum.factors) {
+        if (!out_.named.count(dim)) unknown.insert(name);
+      }
+    }
+    for (const StatedInput& in : read_) {
+      std::map<size_t, SizeSum>& sums = out_.input_sums.emplace_back();
+      for (size_t a = 0; a < in.dim_names.size(); ++a) {
+        const auto it = out_.computed.find(in.dim_names[a]);
+        if (it == out_.computed.end()) continue;
+        if (unknown.count(it->first)) {
+          if (!request_.shapes.count(in.name)) out_.shapes.erase(in.name);
+        } else if (!it->second.factors.empty()) {
+          sums.emplace(a, it->second);
+        }
+      }
+    }
+  }
+
   const SizeRequest& request_;
   OpenSizes out_;
+  std::vector<StatedInput> read_;         // inputs that are no constants
+  std::map<std::string, int64_t> shown_;  // sizes of names by a given shape or a constant
   std::map<Sizes, size_t> batches_;
 };
 
@@ -211,17 +254,20 @@ ImportOptions OpenSizes::at(const std::vector<int64_t>& sizes) const {
   for (const auto& [name, dim] : named) options.dims[name] = sizes.at(dim);
   for (const auto& [input, extents] : shapes) {
     graph::Shape& shape = options.shapes[input];
-    for (const std::vector<int64_t>& e : extents) {
-      shape.push_back(e[0] >= 0 ? e[0] : sizes.at(static_cast<size_t>(e[1])));
+    for (const Extent& e : extents) {
+      shape.push_back(e.dim >= 0      ? sizes.at(static_cast<size_t>(e.dim))
+                      : e.sum.empty() ? e.size
+                                      : computed.at(e.sum).at(options.dims).value());
     }
   }
   return options;
 }
 
 OpenSizes open_sizes(const Source& source, const SizeRequest& request) {
-  Reader reader(request);
+  const std::vector<StatedInput> inputs = source.inputs();
+  Reader reader(request, inputs);
   std::vector<std::string> names;
-  for (const StatedInput& in : source.inputs()) {
+  for (const StatedInput& in : inputs) {
     reader.read(in);
     names.push_back(in.name);
   }
