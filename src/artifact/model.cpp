@@ -42,20 +42,18 @@ std::vector<Dim> parse_dims(const Json& manifest) {
   return dims;
 }
 
-// By the sizes of a variant; nodes are those of the largest where there are as many steps.
-std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(
-    const Json& manifest, const std::vector<StepInfo>& largest) {
+// By the sizes of a variant.
+std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(const Json& manifest) {
   std::map<std::vector<int64_t>, std::vector<StepInfo>> all;
   if (!manifest.contains("variants")) return all;
   for (const Json& v : manifest.at("variants")) {
     std::vector<StepInfo> steps;
-    const Json& list = v.at("steps");
-    for (const Json& s : list) {
+    for (const Json& s : v.at("steps")) {
       const Json& k = manifest.at("kernels").at(s.at(0).get<size_t>());
-      const bool alike = list.size() == largest.size();
-      steps.push_back({k.at("name"), s.at(1), k.at("origin"),
-                       alike ? largest[steps.size()].nodes : std::vector<std::string>(), s.at(2),
-                       s.at(3)});
+      // Libraries of earlier versions have no lists.
+      const Json nodes =
+          s.size() > 4 ? manifest.at("node_lists").at(s.at(4).get<size_t>()) : Json(Json::array());
+      steps.push_back({k.at("name"), s.at(1), k.at("origin"), nodes, s.at(2), s.at(3)});
     }
     all.emplace(v.at("sizes").get<std::vector<int64_t>>(), std::move(steps));
   }
@@ -126,7 +124,7 @@ struct Model::Impl {
     for (size_t i = 0; i < inputs.size(); ++i) {
       inputs[i].sums = parse_sums(inside.at("inputs").at(i), dims);
     }
-    variants = parse_variants(inside, steps);
+    variants = parse_variants(inside);
     weights_bytes = inside.at("memory").at("weights_bytes");
     TENON_CHECK(steps.size() == static_cast<size_t>(library.step_count()));
     directory = file.directory();

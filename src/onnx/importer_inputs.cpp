@@ -187,8 +187,11 @@ std::map<std::string, int64_t> Importer::known_dims(
       const auto bound = options_.bound.find(in->name());
       const bool is_bound = bound != options_.bound.end();
       if ((!is_bound && given == options_.shapes.end()) || is_sequence_of_tensors(*in)) continue;
+      const TensorType& type = in->type().tensor_type();
+      // Another type is refused when the input is read.
+      if (is_bound && element_type(type.elem_type()) != bound->second.dtype()) continue;
       try {
-        match(in->type().tensor_type(), is_bound ? bound->second.shape() : given->second, computed,
+        match(type, is_bound ? bound->second.shape() : given->second, computed,
               dims);
       } catch (const UserError& e) {
         throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));

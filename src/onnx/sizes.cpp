@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "onnx/open_dims.h"
@@ -56,6 +57,7 @@ class Reader {
     out_.fixed.bound = request.bound;
     out_.computed = computed_dims(inputs);
     for (const auto& [name, sizes] : request.dims) {
+      if (is_axis_without_name(name, inputs)) continue;
       refuse_computed(out_.computed, name);
       if (sizes.size() == 1) {
         out_.fixed.dims[name] = sizes[0];
@@ -96,9 +98,36 @@ class Reader {
     return out_.dims.size() - 1;
   }
 
+  static std::string axis_name(const std::string& input, size_t axis) {
+    return fmt::format("{}.{}", input, axis);
+  }
+
+  // Whether "x.2" is an open axis of an input that the file has no name for, and no name of another.
+  static bool is_axis_without_name(const std::string& name,
+                                   const std::vector<StatedInput>& inputs) {
+    bool found = false;
+    for (const StatedInput& in : inputs) {
+      for (size_t a = 0; a < in.shape.size(); ++a) {
+        if (in.shape[a] >= 0) continue;
+        if (in.dim_names[a] == name) return false;
+        found = found || (in.dim_names[a].empty() && axis_name(in.name, a) == name);
+      }
+    }
+    return found;
+  }
+
+  // Sizes of an axis without a name that are given by its place; -1 and its one size where it has only one.
+  std::optional<int32_t> take_axis(const StatedInput& in, size_t axis, OpenSizes::Extent& extent) {
+    const auto given = request_.dims.find(axis_name(in.name, axis));
+    if (!in.dim_names[axis].empty() || given == request_.dims.end()) return std::nullopt;
+    if (given->second.size() > 1) return static_cast<int32_t>(add(given->first, given->second));
+    extent = {given->second[0]};
+    return -1;
+  }
+
   // First axes without names that have the same sizes are one dimension: a batch.
   size_t nameless(const std::string& input, size_t axis, const Sizes& sizes) {
-    if (axis > 0) return add(fmt::format("{}.{}", input, axis), sizes);
+    if (axis > 0) return add(axis_name(input, axis), sizes);
     const auto [it, fresh] = batches_.try_emplace(sizes, 0);
     if (fresh) {
       const bool plain = !out_.named.count("batch") && batches_.size() == 1;
@@ -161,6 +190,9 @@ class Reader {
       }
       if (const auto it = out_.named.find(name); !name.empty() && it != out_.named.end()) {
         dims[a] = static_cast<int32_t>(it->second);
+      } else if (const auto axis = take_axis(in, a, extents[a])) {
+        dims[a] = *axis;
+        by_shape = true;
       } else if (looks_like_batch(in, a)) {
         dims[a] = take_batch(in, a, extents[a]);
         by_shape = by_shape || name.empty();

@@ -13,6 +13,8 @@
  * One context per thread: a run of a context that is running already is refused. Different contexts run at
  * once from different threads; they share the weights' memory. Nothing is allocated after creation.
  * A context belongs to the process that created it: a child of fork() creates its own.
+ * Indices that are computed while the model runs are not checked: one outside of what it reads means the nearest place
+ * inside, and what would be written outside is left out.
  * Sizes that were left open are set on the context (tenon_model_set_shape); at first they are the largest.
  * The weights file is mapped: replace it by renaming a new file over it, never write to it in place.
  * Link with the shared library, or with the static one and -lm -lpthread.

@@ -88,6 +88,13 @@ def test_refuses_others(sized, shape):
         sized(x, x)
 
 
+def test_a_wrong_type_says_no_shape_where_several_are_taken(sized):
+    x = np.zeros((2, 3), "float32")
+    with pytest.raises(tenon.Error) as caught:
+        sized(x, x.astype("float64"))
+    assert caught.value.sentence == "input 'y' is f32, not f64 (convert it: x.astype('float32'))"
+
+
 def test_refuses_two_sizes_of_one_dimension(sized):
     with pytest.raises(tenon.Error, match="input 'x' has size 2 where batch is 3 by the other inputs"):
         sized(np.zeros((2, 3), "float32"), np.zeros((3, 3), "float32"))
@@ -136,5 +143,6 @@ def test_threads_of_different_sizes(sized):
 def test_a_batch_is_open_by_default():
     module = tenon.compile(softmax_of_sum(), dims={"seq": 5}, threads=1)
     assert module.dims == {"batch": list(range(1, 9))}
-    with pytest.raises(tenon.Error, match="seq"):
+    with pytest.raises(tenon.Error, match="seq") as caught:
         tenon.compile(softmax_of_sum(), threads=1)
+    assert caught.value.hint == "give sizes: --dims seq=128"

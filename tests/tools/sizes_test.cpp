@@ -137,6 +137,65 @@ TEST_F(SizedModels, WhatIsComputedIsNotAskedFor) {
                     "input 'mask' has size 4 where past_length + 1 is 2 by the other inputs");
 }
 
+TEST_F(SizedModels, AxesWithoutNamesAreCalledByTheirPlace) {
+  write("nameless",
+        value("input", "x", "? ?") + node("Relu", "x", "y") + value("output", "y", "? ?"));
+  const Outcome one = tenon({"check", file("nameless"), "--dims", "x.0=2,x.1=4", "--json"});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(Json::parse(one.out)["inputs"][0]["shape"], Json({2, 4}));
+  const Outcome several = tenon({"check", file("nameless"), "--dims", "x.1=4..6", "--json"});
+  ASSERT_EQ(several.exit_code, 0) << several.err;
+  EXPECT_EQ(Json::parse(several.out)["sizes"][0]["name"], "batch");
+  EXPECT_EQ(Json::parse(several.out)["sizes"][1]["name"], "x.1");
+  EXPECT_EQ(Json::parse(several.out)["inputs"][0]["shape"], Json({8, 6}));
+  expect_user_error(tenon({"check", file("nameless"), "--dims", "x.2=4"}), "dimension 'x.2'");
+}
+
+TEST_F(SizedModels, InputsOfWhatCannotBeImportedAreTold) {
+  const Outcome o = tenon({"check", file("odd"), "--json"});
+  EXPECT_EQ(o.exit_code, 3);
+  const Json answer = Json::parse(o.out);
+  EXPECT_EQ(answer["inputs"][0]["shape"], Json({nullptr, 3, nullptr, nullptr}));
+  EXPECT_EQ(answer["inputs"][1]["shape"], Json({"n", "tokens"}));
+  EXPECT_TRUE(contains(o.err, "odd.onnx: 3 inputs need sizes")) << o.err;
+}
+
+TEST_F(SizedModels, WhatIsWrongWithSizesSaysWhereAndHowItWasWritten) {
+  expect_user_error(tenon({"check", file("net"), "--dims", "seq=4,batch"}),
+                    "'--dims seq=4,batch': 'batch' is no size");
+  write("table",
+        value("input", "x", "seq 3") +
+            "initializer { name: \"two\" data_type: 7 dims: 1 int64_data: 1 }\n"
+            "initializer { name: \"axes\" data_type: 7 dims: 1 int64_data: 0 }\n" +
+            node("Shape", "x", "shape") + node("Gather", "shape axes", "n") +
+            node("Sub", "n two", "last") +
+            "initializer { name: \"rows\" data_type: 1 dims: 4 float_data: [1, 2, 3, 4] }\n" +
+            node("Gather", "rows last", "y") + value("output", "y", "1"));
+  const Outcome o = tenon({"compile", file("table"), "-o", dir() + "/t", "--dims", "seq=3..6"});
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_TRUE(contains(o.err, "1 node cannot be imported at seq=6")) << o.err;
+}
+
+TEST_F(SizedModels, SeveralTargetsTellSizesOnce) {
+  const Outcome o = tenon({"compile", file("net"), "-o", dir() + "/levels", "--dims", "seq=3",
+                           "--target", "x86-64-v2,x86-64-v3"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(o.err.find("sizes    batch=1..8"), o.err.rfind("sizes    batch=1..8")) << o.err;
+  EXPECT_TRUE(contains(o.err, "sizes    batch=1..8")) << o.err;
+  EXPECT_TRUE(contains(o.out, "of each size; ")) << o.out;
+}
+
+// Batches of several sizes may take other steps, which have nodes all the same.
+TEST_F(SizedModels, ProfilesOfEverySizeNameNodes) {
+  for (const char* sizes : {"batch=1,seq=3", "batch=4,seq=8"}) {
+    const Outcome o = tenon({"profile", artifact(), "--dims", sizes, "--runs", "2", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    for (const Json& row : Json::parse(o.out)["rows"]) {
+      EXPECT_FALSE(row["nodes"].empty()) << sizes << row;
+    }
+  }
+}
+
 TEST_F(SizedModels, HintsAreWrittenForAShell) {
   std::string odd = value("input", "x", "batch NAME");
   odd.replace(odd.find("NAME"), 4, "a long name");

@@ -32,6 +32,7 @@ struct Checked {
   std::vector<onnx::OpenSizes::Dim> sizes;  // open dimensions; tensors have the largest
   size_t tasks = 0;
   size_t calls = 0;
+  std::vector<std::string> unchecked;   // nodes
   std::vector<std::string> task_names;  // "conv bias relu, 3 calls"
   double import_s = 0;
 };
@@ -42,6 +43,16 @@ std::vector<Tensor> tensors(const graph::Graph& g, const std::vector<graph::Valu
     list.push_back({g.value(id).name, g.value(id).dtype, g.value(id).shape});
   }
   return list;
+}
+
+// Nodes whose indices are known when the model runs only: what lies outside of the table is not refused then.
+std::vector<std::string> unchecked_indices(const graph::Graph& g) {
+  std::vector<std::string> names;
+  for (const graph::Node& n : g.nodes) {
+    if (!n.label.starts_with("gather") || n.inputs.size() < 2) continue;
+    if (!g.value(n.inputs[1]).constant()) names.push_back(n.nodes.empty() ? n.label : n.nodes[0]);
+  }
+  return names;
 }
 
 // What would become of the graph: steps and distinct tasks.
@@ -73,6 +84,7 @@ Checked check_model(ModelOptions options) {
     c.report.info = imported.info;
     c.inputs = tensors(imported.graph, imported.graph.inputs);
     c.outputs = tensors(imported.graph, imported.graph.outputs);
+    c.unchecked = unchecked_indices(imported.graph);
     count_tasks(std::move(imported.graph), c);
   } catch (const onnx::ImportError&) {
     c.report = opened.source.check(opened.sizes.at(largest));
@@ -145,6 +157,7 @@ Json to_json(const std::string& file, const Checked& c) {
           {"sizes", sizes_json(c.sizes)},
           {"steps", c.calls},
           {"tasks", c.tasks},
+          {"unchecked_indices", c.unchecked},
           {"problems", problems}};
 }
 
@@ -188,6 +201,13 @@ int check_command(const ModelOptions& options, const Console& console) {
   }
   console.answer(console.json() ? tools::to_text(to_json(options.path, checked))
                                 : to_text(options.path, checked));
+  if (!checked.unchecked.empty() && !console.json()) {
+    const size_t others = checked.unchecked.size() - 1;
+    console.note(fmt::format(
+        "note     {}{}: indices are known when the model runs only; those "
+        "outside of the table read the nearest place inside",
+        escaped(checked.unchecked[0]), others == 0 ? "" : fmt::format(" and {} more", others)));
+  }
   const std::vector<onnx::Problem>& problems = checked.report.problems;
   if (problems.empty()) {
     return kExitOk;

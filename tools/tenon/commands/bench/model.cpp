@@ -7,6 +7,7 @@
 
 #include "artifact/loaded_session.h"
 #include "measure/handoff.h"
+#include "runtime/pool.h"
 #include "target/target.h"
 #include "timing/latency.h"
 #include "timing/machine.h"
@@ -48,7 +49,8 @@ BenchRow measure_row(const artifact::Model& model, const std::vector<ir::Array>&
   if (options.cold_cache) {
     protocol.before_each = [flush = std::make_shared<CacheFlush>()] { (*flush)(); };
   }
-  const int actual = session.session().threads();
+  // No more run than there are CPUs, whatever the session was asked for.
+  const int actual = runtime::plan_pool(session.session().threads()).threads;
   const timing::Pinned pinned(actual);
   const double before_ns = actual > 1 ? measure::handoff_ns() : 0;
   const timing::Latency latency = timing::measure_latency([&] { session.run(); }, protocol);
