@@ -191,8 +191,7 @@ std::map<std::string, int64_t> Importer::known_dims(
       // Another type is refused when the input is read.
       if (is_bound && element_type(type.elem_type()) != bound->second.dtype()) continue;
       try {
-        match(type, is_bound ? bound->second.shape() : given->second, computed,
-              dims);
+        match(type, is_bound ? bound->second.shape() : given->second, computed, dims);
       } catch (const UserError& e) {
         throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));
       }

@@ -268,6 +268,27 @@ TEST_F(Story, ProgramsThatAreLeftOutHaveNoCount) {
   EXPECT_EQ(to_html(read()).find("<b>programs left out</b><span>0</span>"), std::string::npos);
 }
 
+TEST_F(Story, ABudgetThatWasNotSpentIsNotCalledUsedUp) {
+  RunStory run;
+  run.reason = "budget";
+  run.budget_s = 5;
+  run.spent_s = 2.6;
+  EXPECT_EQ(ending(run), "finished: the time for searching was used up");
+  run.spent_s = 4.9;
+  EXPECT_EQ(ending(run), "finished: the budget was used up");
+}
+
+TEST_F(Story, OneIsNoPlural) {
+  RunStory run;
+  run.measured = run.trials_limit = run.measured_before = 1;
+  std::string all;
+  for (const Fact& f : facts(run)) all += f.name + ": " + f.value + "\n";
+  for (const char* part : {"budget: 1 trial\n", "measured: 1 program, 0 failed\n",
+                           "known before: 1 record\n"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part << all;
+  }
+}
+
 TEST_F(Story, VerdictsOfNetworks) {
   const struct {
     double ratio, low, high;

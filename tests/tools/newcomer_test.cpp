@@ -276,7 +276,8 @@ TEST_F(Newcomer, OpsetsAreTheSameInProgramAndDocs) {
 }
 
 TEST_F(Newcomer, OneIsNoPlural) {
-  const Args bench = {"bench", in_dir("other"), "--iterations", "1", "--duration", "0", "--warmup", "0"};
+  const Args bench = {"bench", in_dir("other"), "--iterations", "1", "--duration", "0", "--warmup",
+                      "0"};
   const Outcome one = tenon(bench);
   ASSERT_EQ(one.exit_code, 0) << one.err;
   EXPECT_TRUE(one.out.starts_with("1 run  ")) << one.out;
