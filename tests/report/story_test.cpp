@@ -283,8 +283,8 @@ TEST_F(Story, OneIsNoPlural) {
   run.measured = run.trials_limit = run.measured_before = 1;
   std::string all;
   for (const Fact& f : facts(run)) all += f.name + ": " + f.value + "\n";
-  for (const char* part : {"budget: 1 trial\n", "measured: 1 program, 0 failed\n",
-                           "known before: 1 record\n"}) {
+  for (const char* part :
+       {"budget: 1 trial\n", "measured: 1 program, 0 failed\n", "known before: 1 record\n"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << all;
   }
 }
