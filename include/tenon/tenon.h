@@ -34,8 +34,10 @@ struct Tensor {
   std::vector<int64_t> shape;  // of open dimensions, the largest sizes
   int64_t bytes = 0;
   std::vector<int32_t>
-      dims;              // of inputs, by axis: which of Library::dims(), -1: fixed; empty: all are
+      dims;  // of inputs, by axis: which of Library::dims(), -1: none; empty: all have none
   bool counted = false;  // an output of which a run may give fewer rows: see Session::output_given
+  std::map<size_t, std::string>
+      computed;  // axes of inputs whose sizes are computed of dimensions: "past + 1"
 };
 
 // A dimension whose size is known when the model runs only.
@@ -123,6 +125,8 @@ class Session {
   // For the runs that follow: the open sizes that the shape of an input shows. Allocates nothing; an Error says which
   // shapes the input takes.
   void set_shape(size_t input, const std::vector<int64_t>& shape);
+  // The same for all inputs at once; throws, too, where they have different sizes of one dimension.
+  void set_shapes(const std::vector<std::vector<int64_t>>& shapes);
   // Tensors as the next run takes and gives them.
   Tensor input(size_t i) const;
   Tensor output(size_t i) const;

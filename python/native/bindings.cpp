@@ -107,6 +107,7 @@ void translate(std::exception_ptr thrown) {
 
 PYBIND11_MODULE(_native, m) {
   py::register_exception_translator(&translate);
+  m.attr("__version__") = TENON_VERSION;
   add_tensor(m);
   add_step(m);
   add_module(m);

@@ -122,14 +122,7 @@ void Module::set_sizes(Context& context) const {
   for (size_t i = 0; i < inputs_.size(); ++i) shapes.push_back(context.views[i].shape());
   if (shapes == context.shapes) return;
   context.shapes.clear();
-  for (size_t i = 0; i < shapes.size(); ++i) context.session.set_shape(i, shapes[i]);
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    // A later input may have another size of the same dimension.
-    const api::Tensor now = context.session.input(i);
-    if (now.shape != shapes[i]) {
-      throw api::Error("the inputs have different sizes of one dimension: see '" + now.name + "'");
-    }
-  }
+  context.session.set_shapes(shapes);
   context.results.clear();
   for (size_t i = 0; i < outputs_.size(); ++i) {
     context.results.emplace_back(context.session.output(i));

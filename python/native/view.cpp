@@ -20,28 +20,32 @@ std::string shape_text(const int64_t* shape, size_t rank) {
   return rank == 0 ? "scalar" : text;
 }
 
-// "input 'x' is f32 1x3, not f64 1x3 (convert it: x.astype('float32'))"
-[[noreturn]] void complain(const Slot& slot, const char* role, const std::string& type,
-                           const int64_t* shape, size_t rank) {
-  const std::vector<int64_t>& wanted = slot.tensor.shape;
-  std::string text = std::string(role) + " '" + slot.tensor.name + "' is " + slot.tensor.dtype +
-                     " " + shape_text(wanted.data(), wanted.size()) + ", not " + type + " " +
-                     shape_text(shape, rank);
-  if (type != slot.tensor.dtype) {
-    text += " (convert it: x.astype('" + std::string(slot.type->numpy) + "'))";
-  }
-  throw api::Error(text);
-}
-
 // Axes with open sizes are judged when the sizes are set.
 bool has_shape(const Slot& slot, const int64_t* shape, size_t rank) {
   const std::vector<int64_t>& wanted = slot.tensor.shape;
   const std::vector<int32_t>& dims = slot.tensor.dims;
   bool same = rank == wanted.size();
   for (size_t i = 0; same && i < rank; ++i) {
-    same = shape[i] == wanted[i] || (!dims.empty() && dims[i] >= 0);
+    const bool open = (!dims.empty() && dims[i] >= 0) || slot.tensor.computed.count(i) != 0;
+    same = open || shape[i] == wanted[i];
   }
   return same;
+}
+
+// "input 'x' is f32 1x3, not f64 1x3 (convert it: x.astype('float32'))"; without shapes where it takes several and this is
+// one of them.
+[[noreturn]] void complain(const Slot& slot, const char* role, const std::string& type,
+                           const int64_t* shape, size_t rank) {
+  const std::vector<int64_t>& wanted = slot.tensor.shape;
+  const bool same = shape_text(wanted.data(), wanted.size()) == shape_text(shape, rank);
+  const bool told = same || !has_shape(slot, shape, rank);
+  std::string text = std::string(role) + " '" + slot.tensor.name + "' is " + slot.tensor.dtype +
+                     (told ? " " + shape_text(wanted.data(), wanted.size()) : "") + ", not " +
+                     type + (told ? " " + shape_text(shape, rank) : "");
+  if (type != slot.tensor.dtype) {
+    text += " (convert it: x.astype('" + std::string(slot.type->numpy) + "'))";
+  }
+  throw api::Error(text);
 }
 
 // NumPy's descriptions of its own types exist once, so that most arrays are known by the pointer.

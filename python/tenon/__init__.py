@@ -7,7 +7,7 @@
 """
 from ._compile import compile, load, tune
 from ._error import Error
-from ._native import Module, Step, Tensor
+from ._native import Module, Step, Tensor, __version__
 from ._program import command, program
 
-__all__ = ["Error", "Module", "Step", "Tensor", "command", "compile", "load", "program", "tune"]
+__all__ = ["Error", "Module", "Step", "Tensor", "__version__", "command", "compile", "load", "program", "tune"]

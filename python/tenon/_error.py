@@ -28,9 +28,12 @@ class Error(RuntimeError):
 
     @property
     def hint(self) -> str:
-        """What may help: the sentence ends with it, in brackets. Empty if there is none."""
+        """What may help: the sentence ends with it, in brackets, or a line of details does. Empty if there is none."""
         at = _last_brackets(self.sentence)
-        return self.sentence[at + 1:-1] if at > 0 and self.sentence[at - 1] == " " else ""
+        if at > 0 and self.sentence[at - 1] == " ":
+            return self.sentence[at + 1:-1]
+        told = [line.partition("  hint: ")[2] for line in self.details]
+        return next((hint for hint in told if hint), "")
 
     def __reduce__(self):
         return type(self), (self.sentence, self.details, self.exit_code)

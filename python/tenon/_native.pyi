@@ -3,6 +3,8 @@ from typing import Any, Sequence, Union
 
 import numpy
 
+__version__: str
+
 class Tensor:
     """An input or output of a model."""
 

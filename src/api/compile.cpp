@@ -46,7 +46,7 @@ artifact::Program build(const Opened& opened, const std::string& name,
     return opened.source.import(opened.sizes.at(sizes)).graph;
   };
   if (opened.sizes.dims.empty()) return compile::compile(at({}), name, how);
-  compile::OpenModel model{{}, opened.sizes.input_dims, at};
+  compile::OpenModel model{{}, opened.sizes.input_dims, at, opened.sizes.input_sums};
   for (const onnx::OpenSizes::Dim& d : opened.sizes.dims) model.dims.push_back({d.name, d.sizes});
   return compile::compile_sizes(model, name, how);
 }

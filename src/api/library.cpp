@@ -13,7 +13,9 @@ namespace tenon::api {
 namespace {
 
 Tensor tensor(const artifact::TensorInfo& t) {
-  return {t.name, ir::to_string(t.dtype), t.shape, t.bytes(), t.dims, t.counted};
+  Tensor out{t.name, ir::to_string(t.dtype), t.shape, t.bytes(), t.dims, t.counted, {}};
+  for (const auto& [axis, sum] : t.sums) out.computed[axis] = sum.text();
+  return out;
 }
 
 std::vector<Tensor> tensors(const std::vector<artifact::TensorInfo>& infos) {
@@ -121,6 +123,11 @@ int Session::threads() const { return impl_->session.threads(); }
 void Session::set_shape(size_t input, const std::vector<int64_t>& shape) {
   if (input >= impl_->inputs) throw Error("there is no input " + std::to_string(input));
   guarded([&] { impl_->session.set_shape(input, shape); });
+}
+
+void Session::set_shapes(const std::vector<std::vector<int64_t>>& shapes) {
+  if (shapes.size() != impl_->inputs) throw Error("a shape of each input is wanted");
+  guarded([&] { impl_->session.set_shapes(shapes); });
 }
 
 Tensor Session::input(size_t i) const {

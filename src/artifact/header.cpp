@@ -83,11 +83,16 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 std::string shape_text(const TensorInfo& t, const std::vector<Dim>& dims) {
   std::vector<std::string> parts;
+  bool named = false;
   for (size_t a = 0; a < t.shape.size(); ++a) {
     const int32_t dim = t.dims.empty() ? -1 : t.dims[a];
-    parts.push_back(dim < 0 ? std::to_string(t.shape[a]) : dims[static_cast<size_t>(dim)].name);
+    const auto sum = t.sums.find(a);
+    named = named || dim >= 0 || sum != t.sums.end();
+    parts.push_back(sum != t.sums.end() ? "(" + sum->second.text() + ")"
+                    : dim < 0           ? std::to_string(t.shape[a])
+                                        : dims[static_cast<size_t>(dim)].name);
   }
-  return parts.empty() ? "scalar" : fmt::format("{}", fmt::join(parts, "x"));
+  return parts.empty() ? "scalar" : fmt::format("{}", fmt::join(parts, named ? " x " : "x"));
 }
 
 std::string values_text(const std::vector<int64_t>& values) {

@@ -35,6 +35,18 @@ void check_file(const ManifestFile& manifest) {
 
 }  // namespace
 
+namespace {
+
+// Otherwise the loader says that there is no such file.
+void check_machine(const ManifestFile& file) {
+  if (is_for_this_machine(file.library())) return;
+  throw UserError(fmt::format("{} is for {} and does not run on this machine",
+                              file.library().string(), file.target),
+                  "compile the model for this one");
+}
+
+}  // namespace
+
 bool is_for_this_machine(const std::filesystem::path& library) {
 #if defined(__x86_64__)
   constexpr Elf64_Half kMachine = EM_X86_64;
@@ -56,6 +68,7 @@ ManifestFile read_artifact(const std::filesystem::path& path) {
 
 Library::Library(const ManifestFile& file) : path_(file.library().string()), name_(file.name) {
   check_file(file);
+  check_machine(file);
   handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle_ == nullptr) {
     throw UserError(fmt::format("cannot load {}: {}", path_, dlerror()),

@@ -18,9 +18,9 @@ class LoadedSession {
   LoadedSession(const Model& model, const SessionOptions& options,
                 const std::vector<ir::Array>& inputs)
       : session_(model, options) {
-    for (size_t i = 0; i < inputs.size() && !model.dims().empty(); ++i) {
-      session_.set_shape(i, inputs[i].shape());
-    }
+    std::vector<std::vector<int64_t>> shapes;
+    for (const ir::Array& array : inputs) shapes.push_back(array.shape());
+    if (!model.dims().empty()) session_.set_shapes(shapes);
     for (const ir::Array& array : inputs) {
       void* data = allocate(array.bytes());
       if (array.bytes() > 0) {

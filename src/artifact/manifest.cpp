@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "artifact/table.h"
@@ -47,6 +48,9 @@ Json tensors(const std::vector<TensorInfo>& all) {
                     {"bytes", t.bytes()}});
     if (!t.dims.empty()) list.back()["dims"] = t.dims;
     if (t.counted) list.back()["counted"] = true;
+    for (const auto& [axis, sum] : t.sums) {
+      list.back()["computed"][std::to_string(axis)] = sum.text();
+    }
   }
   return list;
 }
@@ -62,13 +66,24 @@ Json dims_json(const Program& program) {
   return list;
 }
 
-// A step is its kernel, task, flops and bytes; nodes are those of the steps above where there are as many.
-Json variants_json(const Program& program) {
+// Lists of nodes that steps of any size compute, each once: sizes have most of them in common.
+std::vector<std::vector<std::string>> node_lists(const Program& program) {
+  std::set<std::vector<std::string>> all;
+  for (const Variant& v : program.variants) {
+    for (const Step& s : v.steps) all.insert(s.nodes);
+  }
+  return {all.begin(), all.end()};
+}
+
+// A step is its kernel, task, flops and bytes, and which of the lists its nodes are.
+Json variants_json(const Program& program, const std::vector<std::vector<std::string>>& nodes) {
   Json list = Json::array();
   for (const Variant& v : program.variants) {
     Json steps = Json::array();
-    for (const Step& s : v.steps)
-      steps.push_back(Json::array({s.kernel, s.task, s.flops, s.bytes}));
+    for (const Step& s : v.steps) {
+      const auto at = std::lower_bound(nodes.begin(), nodes.end(), s.nodes) - nodes.begin();
+      steps.push_back(Json::array({s.kernel, s.task, s.flops, s.bytes, at}));
+    }
     list.push_back({{"sizes", v.sizes},
                     {"outputs", v.output_shapes},
                     {"arena_bytes", v.arena_bytes},
@@ -257,7 +272,9 @@ std::string manifest_text(const Program& program, const std::vector<CompiledKern
   if (!program.flow.empty()) j["flow"] = flow_json(program.flow);
   if (!program.dims.empty()) {
     j["dims"] = dims_json(program);
-    j["variants"] = variants_json(program);
+    const std::vector<std::vector<std::string>> nodes = node_lists(program);
+    j["node_lists"] = nodes;
+    j["variants"] = variants_json(program, nodes);
   }
   j["provenance"] = provenance_json(program);
   j["licences"] = Json::array({{{"part", "tenon runtime"}, {"licence", "Apache-2.0"}}});

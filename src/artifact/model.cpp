@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "artifact/header.h"
 #include "artifact/library.h"
@@ -41,24 +42,37 @@ std::vector<Dim> parse_dims(const Json& manifest) {
   return dims;
 }
 
-// By the sizes of a variant; nodes are those of the largest where there are as many steps.
-std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(
-    const Json& manifest, const std::vector<StepInfo>& largest) {
+// By the sizes of a variant.
+std::map<std::vector<int64_t>, std::vector<StepInfo>> parse_variants(const Json& manifest) {
   std::map<std::vector<int64_t>, std::vector<StepInfo>> all;
   if (!manifest.contains("variants")) return all;
   for (const Json& v : manifest.at("variants")) {
     std::vector<StepInfo> steps;
-    const Json& list = v.at("steps");
-    for (const Json& s : list) {
+    for (const Json& s : v.at("steps")) {
       const Json& k = manifest.at("kernels").at(s.at(0).get<size_t>());
-      const bool alike = list.size() == largest.size();
-      steps.push_back({k.at("name"), s.at(1), k.at("origin"),
-                       alike ? largest[steps.size()].nodes : std::vector<std::string>(), s.at(2),
-                       s.at(3)});
+      // Libraries of earlier versions have no lists.
+      const Json nodes =
+          s.size() > 4 ? manifest.at("node_lists").at(s.at(4).get<size_t>()) : Json(Json::array());
+      steps.push_back({k.at("name"), s.at(1), k.at("origin"), nodes, s.at(2), s.at(3)});
     }
     all.emplace(v.at("sizes").get<std::vector<int64_t>>(), std::move(steps));
   }
   return all;
+}
+
+// Axes that are computed of dimensions. What cannot be read is none that this library was written with.
+std::map<size_t, SizeSum> parse_sums(const Json& input, const std::vector<Dim>& dims) {
+  std::map<size_t, SizeSum> sums;
+  if (!input.contains("computed")) return sums;
+  std::set<std::string> names;
+  for (const Dim& d : dims) names.insert(d.name);
+  for (const auto& [axis, text] : input.at("computed").items()) {
+    const std::string sum = text.get<std::string>();
+    const auto parsed = parse_size_sum(sum, names);
+    TENON_CHECK(parsed || names.count(sum) != 0) << sum;
+    sums.emplace(std::stoul(axis), parsed ? *parsed : SizeSum{0, {{sum, 1}}});
+  }
+  return sums;
 }
 
 // Types and shapes are the table's, by which the library runs. Names are the manifest's: there every byte that is no
@@ -72,7 +86,25 @@ std::vector<TensorInfo> named(std::vector<TensorInfo> table, const Json& list) {
   return table;
 }
 
+std::vector<std::vector<int64_t>> shapes_of(const std::vector<ir::Array>& arrays) {
+  std::vector<std::vector<int64_t>> shapes;
+  for (const ir::Array& a : arrays) shapes.push_back(a.shape());
+  return shapes;
+}
+
 }  // namespace
+
+void compute_sizes(std::vector<TensorInfo>& inputs, const std::vector<Dim>& dims) {
+  std::map<std::string, int64_t> sizes;
+  for (const TensorInfo& t : inputs) {
+    for (size_t a = 0; a < t.dims.size(); ++a) {
+      if (t.dims[a] >= 0) sizes[dims[static_cast<size_t>(t.dims[a])].name] = t.shape[a];
+    }
+  }
+  for (TensorInfo& t : inputs) {
+    for (const auto& [axis, sum] : t.sums) t.shape[axis] = sum.at(sizes).value_or(t.shape[axis]);
+  }
+}
 
 std::vector<StepInfo> steps_of(const ManifestFile& file) {
   try {
@@ -89,7 +121,10 @@ struct Model::Impl {
     outputs = named(library.outputs(), inside.at("outputs"));
     steps = parse_steps(inside);
     dims = parse_dims(inside);
-    variants = parse_variants(inside, steps);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      inputs[i].sums = parse_sums(inside.at("inputs").at(i), dims);
+    }
+    variants = parse_variants(inside);
     weights_bytes = inside.at("memory").at("weights_bytes");
     TENON_CHECK(steps.size() == static_cast<size_t>(library.step_count()));
     directory = file.directory();
@@ -135,6 +170,7 @@ std::vector<TensorInfo> Model::inputs_at(const std::map<std::string, int64_t>& s
       }
     }
   }
+  compute_sizes(list, dims());
   return list;
 }
 
@@ -175,6 +211,25 @@ void Session::set_shape(size_t input, const std::vector<int64_t>& shape) {
                                                    static_cast<int32_t>(shape.size()), &why);
   if (code != 0 && why != nullptr) throw UserError(why);
   check_answer(code);
+}
+
+void Session::set_shapes(const std::vector<std::vector<int64_t>>& shapes) {
+  const std::vector<TensorInfo>& inputs = model_.inputs();
+  TENON_CHECK(shapes.size() == inputs.size());
+  for (size_t i = 0; i < shapes.size(); ++i) set_shape(i, shapes[i]);
+  // A later input may have another size of the same dimension.
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const TensorInfo now = input(i);
+    for (size_t a = 0; a < now.shape.size(); ++a) {
+      if (now.shape[a] == shapes[i][a]) continue;
+      const auto sum = inputs[i].sums.find(a);
+      const std::string what = sum != inputs[i].sums.end()
+                                   ? sum->second.text()
+                                   : model_.dims()[static_cast<size_t>(inputs[i].dims[a])].name;
+      throw UserError(fmt::format("input '{}' has size {} where {} is {} by the other inputs",
+                                  inputs[i].name, shapes[i][a], what, now.shape[a]));
+    }
+  }
 }
 
 TensorInfo Session::input(size_t i) const {
@@ -236,9 +291,7 @@ std::vector<ir::Array> Session::run(const std::vector<ir::Array>& inputs) {
     throw UserError(
         fmt::format("{} takes {} inputs, not {}", model_.name(), expected.size(), inputs.size()));
   }
-  for (size_t i = 0; i < inputs.size() && !model_.dims().empty(); ++i) {
-    set_shape(i, inputs[i].shape());
-  }
+  if (!model_.dims().empty()) set_shapes(shapes_of(inputs));
   std::vector<const void*> in;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorInfo wanted = input(i);

@@ -64,6 +64,9 @@ class Model {
   std::shared_ptr<const Impl> impl_;
 };
 
+// Sets the axes that are computed of open dimensions to what the other axes of these inputs show.
+void compute_sizes(std::vector<TensorInfo>& inputs, const std::vector<Dim>& dims);
+
 struct SessionOptions {
   int threads = 0;                         // 0: one per core
   const tenon_runtime* runtime = nullptr;  // the caller's own threads
@@ -83,6 +86,8 @@ class Session {
   // For the runs that follow: the open sizes that the shape of an input shows. Throws UserError for one that the input does
   // not take. Allocates nothing.
   void set_shape(size_t input, const std::vector<int64_t>& shape);
+  // The same for all inputs. Throws UserError, too, where they have different sizes of one dimension.
+  void set_shapes(const std::vector<std::vector<int64_t>>& shapes);
   // Tensors as the next run takes and gives them.
   TensorInfo input(size_t i) const;
   TensorInfo output(size_t i) const;

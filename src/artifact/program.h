@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -15,6 +16,7 @@
 #include "ir/interp.h"
 #include "ir/ir.h"
 #include "plan/plan.h"
+#include "support/size_sum.h"
 #include "target/target.h"
 
 namespace tenon::artifact {
@@ -28,6 +30,9 @@ struct TensorInfo {
   // dimensions that are padded.
   std::vector<int32_t> dims = {};
   bool counted = false;  // an output: a run may give fewer rows than `shape` has
+  // Axes of inputs that have no open dimension of their own but a size that is computed of some. Those are neither padded
+  // nor put together.
+  std::map<size_t, SizeSum> sums = {};
   int64_t bytes() const;
 };
 

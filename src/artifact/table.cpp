@@ -21,9 +21,10 @@ constexpr const char* kTypes =
     "%param = type { i32, i32, i64 }\n"
     "%step = type { ptr, ptr, ptr, i64 }\n"
     "%model = type { ptr, ptr, i64, ptr, ptr, ptr, i32, i32, i32, i32, i64, i64, i64, i64, "
-    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32, ptr, i64, ptr, ptr, ptr, i64 }\n"
+    "[32 x i8], ptr, ptr, ptr, ptr, i32, i32, ptr, i64, ptr, ptr, ptr, i64, ptr, i64 }\n"
     "%dim = type { ptr, ptr, i64 }\n"
     "%compiled = type { ptr, i64, i64 }\n"
+    "%sum = type { i32, i32, ptr, ptr, i64 }\n"
     "%flow = type { i32, i32, %param, %param, %param, i64, i64, i64 }\n"
     "%variant = type { ptr, ptr, ptr, i64, ptr, i64 }\n";
 
@@ -130,6 +131,24 @@ std::string sizes(TableText& text, const Program& program,
                      flow(text, program.flow, program.steps), program.flow.size());
 }
 
+// Axes of inputs that are computed of open dimensions, as the very last fields.
+std::string sums(TableText& text, const Program& program) {
+  std::vector<std::string> items;
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    for (const auto& [axis, sum] : program.inputs[i].sums) {
+      std::vector<int64_t> factors;
+      for (const Dim& d : program.dims) {
+        const auto it = sum.factors.find(d.name);
+        factors.push_back(it != sum.factors.end() ? it->second : 0);
+      }
+      const std::string list = text.wide_numbers(factors);
+      items.push_back(fmt::format("{{ i32 {}, i32 {}, ptr {}, ptr {}, i64 {} }}", i, axis,
+                                  text.string(sum.text()), list, sum.constant));
+    }
+  }
+  return fmt::format("ptr {}, i64 {}", text.array("%sum", items), items.size());
+}
+
 // The tables of a library for several instruction sets, as the last fields have them.
 std::string levels_of(std::string& out, const Program& program, const TableName& name) {
   if (name.levels.empty()) return "ptr null, i64 0";
@@ -175,6 +194,7 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
   const std::string outputs = tensors(text, program.outputs);
   const std::string walk = steps(text, program, program.steps, kernels);
   const std::string open = sizes(text, program, kernels);
+  const std::string computed = sums(text, program);
   const std::string target = text.string(plan::target_name(program.target));
   const std::string levels = levels_of(out, program, table);
   if (!facts.weights.empty()) {
@@ -188,7 +208,7 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
       "@{} = hidden {} %model {{ ptr {}, ptr {}, i64 {}, ptr {}, ptr {}, ptr {}, "
       "i32 {}, "
       "i32 {}, i32 {}, i32 0, i64 {}, i64 {}, i64 {}, i64 {}, [32 x i8] [{}], {}, ptr {}, ptr {}, "
-      "{} "
+      "{}, {} "
       "}}\n",
       table.symbol.empty() ? program.name + "_rt_model" : table.symbol,
       table.symbol.empty() && !table.levels.empty() ? "global" : "constant", name, manifest,
@@ -196,7 +216,7 @@ std::string table_ir(const Program& program, const std::vector<CompiledKernel>& 
       program.steps.size(), align_up(program.arena_bytes, alignment(program.target)),
       scratch_bytes(program, kernels), align_up(program.weights_bytes),
       static_cast<int64_t>(facts.weights_checksum), fmt::join(digest, ", "), open,
-      facts.weights.empty() ? "null" : "@" + facts.weights, target, levels);
+      facts.weights.empty() ? "null" : "@" + facts.weights, target, levels, computed);
   if (!program.target.is_cpu()) {
     append_gpu_table(out, text, program, kernels);
   }

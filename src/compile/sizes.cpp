@@ -60,11 +60,21 @@ std::optional<std::vector<bool>> inputs_with_items(const OpenModel& model, int32
   return has;
 }
 
+// Whether an axis of an input is computed of the dimension: then each of its sizes is compiled.
+bool is_in_sum(const OpenModel& model, const std::string& dim) {
+  for (const auto& sums : model.input_sums) {
+    for (const auto& [axis, sum] : sums) {
+      if (sum.factors.count(dim) != 0) return true;
+    }
+  }
+  return false;
+}
+
 // Whether batches of every size are computed item by item: of all sizes at the largest of the other dimensions, of the
 // smallest and the largest at all others.
 bool can_be_parted(const OpenModel& model, const Dims& dims, size_t dim) {
   const auto has_items = inputs_with_items(model, static_cast<int32_t>(dim));
-  if (!has_items || dims[dim].values.front() < 1) return false;
+  if (!has_items || dims[dim].values.front() < 1 || is_in_sum(model, dims[dim].name)) return false;
   Dims others = dims;
   others[dim].compiled = {1};
   std::vector<size_t> at(dims.size(), 0);
@@ -174,6 +184,7 @@ std::vector<PaddedDim> choose_padding(const OpenModel& model, Dims& dims,
   std::vector<PaddedDim> padded;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].values.size() <= kMostUnpadded || dims[d].values.front() < 1) continue;
+    if (is_in_sum(model, dims[d].name)) continue;
     if (can_be_parted(model, dims, d)) continue;  // without computing padding
     artifact::Dim fewer = dims[d];
     if (auto found = PaddingChoice(model, dims, d, evaluate).run(fewer, per_octave)) {
@@ -356,7 +367,11 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
     if (options.progress) options.progress("sizes", done, total);
   };
   add_all(chosen.dims, Decisions(model, chosen.dims, chosen.padded, name, how), how, tell, joiner);
-  return joiner.finish();
+  artifact::Program program = joiner.finish();
+  for (size_t i = 0; i < model.input_sums.size(); ++i) {
+    program.inputs[i].sums = model.input_sums[i];
+  }
+  return program;
 }
 
 }  // namespace tenon::compile

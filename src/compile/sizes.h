@@ -6,10 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "compile/compile.h"
+#include "support/size_sum.h"
 
 namespace tenon::compile {
 
@@ -21,6 +23,8 @@ struct OpenModel {
   std::vector<Dim> dims;
   std::vector<std::vector<int32_t>> input_dims;  // by input and axis: which of them, or -1
   std::function<graph::Graph(const std::vector<int64_t>& sizes)> at;  // the model of these sizes
+  // By input: axes that are computed of dimensions; empty: none is.
+  std::vector<std::map<size_t, SizeSum>> input_sums = {};
 };
 
 // With more sizes of one dimension some are compiled and others padded to these, if that is right.

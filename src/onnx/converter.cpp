@@ -102,6 +102,20 @@ const ir::Array& Convert::constant(size_t i, std::string_view what) {
   return *b_.data(v);
 }
 
+const ir::Array& Convert::decisive(size_t i, std::string_view what) {
+  const ValueId v = input(i);
+  if (b_.data(v)) return *b_.data(v);
+  std::vector<std::string> names;
+  for (const ValueId in : inputs_of(b_.graph(), v)) {
+    names.push_back(fmt::format("'{}'", b_.graph().value(in).name));
+  }
+  if (names.empty()) names.push_back(fmt::format("'{}'", b_.graph().value(v).name));
+  throw Unsupported(
+      fmt::format("how large its result is depends on {}, that is on {}: it is known "
+                  "when the model runs only",
+                  what, fmt::join(names, ", ")));
+}
+
 std::vector<int64_t> Convert::constant_ints(size_t i, std::string_view what) {
   const ir::Array& a = constant(i, what);
   if (!a.dtype().is_int() || a.shape().size() > 1) {

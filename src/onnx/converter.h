@@ -89,6 +89,9 @@ class Convert {
 
   // The value of an input that must be known now: Unsupported with the hint to --bind it otherwise.
   const ir::Array& constant(size_t i, std::string_view what);
+  // The same of what decides how large the result is, such as an image: binding that would make no sense, so there is no
+  // hint.
+  const ir::Array& decisive(size_t i, std::string_view what);
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);
   double constant_scalar(size_t i, std::string_view what);
 

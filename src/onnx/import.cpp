@@ -128,7 +128,7 @@ auto with_place(const std::string& path, const Fn& fn) {
 
 std::string summary(const std::string& file, const std::vector<Problem>& problems) {
   constexpr size_t kShown = 5;
-  std::string text = fmt::format("{}: {} cannot be imported", file, count_text(problems));
+  std::string text = fmt::format("{}: {}", file, refusal_text(problems));
   for (size_t i = 0; i < problems.size() && i < kShown; ++i) {
     const Problem& p = problems[i];
     text += fmt::format("\n  {} ({}): {}", p.node, p.op, p.reason);
@@ -140,14 +140,21 @@ std::string summary(const std::string& file, const std::vector<Problem>& problem
 
 }  // namespace
 
-std::string count_text(const std::vector<Problem>& problems) {
-  const auto inputs = std::count_if(problems.begin(), problems.end(),
-                                    [](const Problem& p) { return p.op == "input"; });
-  const auto nodes = static_cast<std::ptrdiff_t>(problems.size()) - inputs;
+std::string refusal_text(const std::vector<Problem>& problems) {
+  const auto count = [&](const auto& is) {
+    return std::count_if(problems.begin(), problems.end(), is);
+  };
+  const auto open = count([](const Problem& p) { return p.needs_sizes; });
+  const auto inputs = count([](const Problem& p) { return p.op == "input" && !p.needs_sizes; });
+  const auto nodes = count([](const Problem& p) { return p.op != "input"; });
   const auto text = [](std::ptrdiff_t n, const char* word) {
     return n == 0 ? "" : fmt::format("{} {}{}", n, word, n == 1 ? "" : "s");
   };
-  return text(inputs, "input") + (inputs > 0 && nodes > 0 ? " and " : "") + text(nodes, "node");
+  std::string out;
+  if (open > 0) out = text(open, "input") + (open == 1 ? " needs sizes" : " need sizes");
+  if (inputs + nodes == 0) return out;
+  return out + (open > 0 ? "; " : "") + text(inputs, "input") +
+         (inputs > 0 && nodes > 0 ? " and " : "") + text(nodes, "node") + " cannot be imported";
 }
 
 ImportError::ImportError(const std::string& file, std::vector<Problem> problems)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ONNX files to graphs: opsets 7 to 24, static shapes, weights inline or in files beside the model.
+// ONNX files to graphs: opsets as limits.h has them, static shapes, weights inline or in files beside the model.
 //
 //   onnx::Imported m = onnx::import_file("resnet50.onnx", {.dims = {{"batch", 1}}});
 //
@@ -27,13 +27,14 @@ struct ImportOptions {
 // One node that cannot be imported, or an input, whose op is "input".
 struct Problem {
   std::string node, op, domain;
-  int64_t opset = 0;   // 0: of an input
-  std::string reason;  // "mode 'cubic' with exclude_outside is not supported"
-  std::string hint;    // may be empty
+  int64_t opset = 0;         // 0: of an input
+  std::string reason;        // "mode 'cubic' with exclude_outside is not supported"
+  std::string hint;          // may be empty
+  bool needs_sizes = false;  // an input: it is well once they are given
 };
 
-// "3 nodes", "1 input", "2 inputs and 1 node"
-std::string count_text(const std::vector<Problem>& problems);
+// "3 nodes cannot be imported", "2 inputs need sizes", "1 input needs sizes; 1 node cannot be imported"
+std::string refusal_text(const std::vector<Problem>& problems);
 
 struct ModelInfo {
   std::string name, producer;
@@ -109,6 +110,9 @@ class Source {
 // A TensorProto file (.pb), as test suites hold inputs and outputs, and its bytes.
 ir::Array read_tensor_file(const std::string& path);
 ir::Array read_tensor(const std::string& bytes);
+
+// "opsets 7 to 24 are read, and of 1 to 6 what has not changed since", as docs say it.
+std::string supported_opsets();
 
 // What is supported: (domain, op, since version) of every converter, sorted. docs/ops.md is made of it.
 struct Supported {

@@ -60,6 +60,11 @@ void Importer::run() try {
   throw UserError(e.what);
 }
 
+std::string supported_opsets() {
+  return fmt::format("opsets {} to {} are read, and of {} to {} what has not changed since",
+                     kPromisedOpset, kNewestOpset, kOldestOpset, kPromisedOpset - 1);
+}
+
 void Importer::read_opsets() {
   for (const auto& set : model_.opset_import()) {
     if (!opsets_.emplace(plain_domain(set.domain()), set.version()).second) {
@@ -70,8 +75,7 @@ void Importer::read_opsets() {
   const auto it = opsets_.find("");
   if (it == opsets_.end()) return;
   if (it->second < kOldestOpset || it->second > kNewestOpset) {
-    throw UserError(fmt::format("opset {} is not supported; {} to {} are", it->second, kOldestOpset,
-                                kNewestOpset));
+    throw UserError(fmt::format("opset {} is not supported: {}", it->second, supported_opsets()));
   }
 }
 

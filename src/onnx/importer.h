@@ -12,6 +12,7 @@
 #include "graph/builder.h"
 #include "onnx/converter.h"
 #include "onnx/import.h"
+#include "onnx/open_dims.h"
 #include "onnx/order.h"
 #include "onnx/tensor.h"
 
@@ -80,8 +81,10 @@ class Importer {
   void read_initializers(const proto::GraphProto& g, Names& names);
   void read_inputs(const proto::GraphProto& g, Names& names);
   void read_sequence_input(const proto::ValueInfoProto& info, Names& names);
-  void read_input(const proto::ValueInfoProto& info, std::map<std::string, int64_t>& dims,
-                  const std::string& hint, Names& names);
+  void read_input(const proto::ValueInfoProto& info, const std::map<std::string, int64_t>& dims,
+                  const ComputedDims& computed, const std::string& hint, Names& names);
+  std::map<std::string, int64_t> known_dims(const std::vector<const proto::ValueInfoProto*>& inputs,
+                                            const ComputedDims& computed) const;
   void read_outputs(const proto::GraphProto& g, const Names& names);
   void add_output(const std::string& name, ValueId v);
   void read_types(const proto::GraphProto& g);

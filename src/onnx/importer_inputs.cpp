@@ -17,13 +17,19 @@ using graph::Shape;
 using TensorType = proto::TypeProto::Tensor;
 using Dims = std::map<std::string, int64_t>;
 
+// An input that is open.
+struct NeedsSizes : Unsupported {
+  using Unsupported::Unsupported;
+};
+
 // "shape 2x3", "a scalar"
 std::string text(const Shape& shape) {
   return shape.empty() ? "a scalar" : fmt::format("shape {}", fmt::join(shape, "x"));
 }
 
-// The shape that the user gave fits what the file states; dimensions with names get their values.
-void match(const TensorType& type, const Shape& given, Dims& dims) {
+// The shape that the user gave fits what the file states; dimensions with names get their values. Those that are computed
+// are compared where they are known.
+void match(const TensorType& type, const Shape& given, const ComputedDims& computed, Dims& dims) {
   check_shape(given);
   if (!type.has_shape()) return;
   bool fits = type.shape().dim_size() == static_cast<int>(given.size());
@@ -32,6 +38,12 @@ void match(const TensorType& type, const Shape& given, Dims& dims) {
     const int64_t extent = given[static_cast<size_t>(d)];
     if (dim.has_dim_value()) {
       fits = dim.dim_value() == extent || dim.dim_value() < 0;
+    } else if (computed.count(dim.dim_param())) {
+      const auto known = dims.find(dim.dim_param());
+      if (known != dims.end() && known->second != extent) {
+        throw RequestError(fmt::format("axis {} is {}, which is {} here, not {}", d,
+                                       dim.dim_param(), known->second, extent));
+      }
     } else if (!dim.dim_param().empty()) {
       fits = dims.emplace(dim.dim_param(), extent).first->second == extent;
     }
@@ -42,15 +54,21 @@ void match(const TensorType& type, const Shape& given, Dims& dims) {
   }
 }
 
-// "dimensions 'seq' and 'width' of shape 1xseqxwidth are open"
-std::string what_is_open(const StatedInput& in, const Dims& dims) {
+// "dimensions 'seq' and 'width' of shape 1 x seq x width are open"
+std::string what_is_open(const StatedInput& in, const ComputedDims& computed, const Dims& dims) {
   if (!in.has_shape) return "the file states no shape";
   std::set<std::string> names;
   bool nameless = false;
   for (size_t a = 0; a < in.shape.size(); ++a) {
     if (in.shape[a] >= 0 || dims.count(in.dim_names[a])) continue;
     nameless = nameless || in.dim_names[a].empty();
-    if (!in.dim_names[a].empty()) names.insert("'" + in.dim_names[a] + "'");
+    if (const auto it = computed.find(in.dim_names[a]); it != computed.end()) {
+      for (const auto& [name, factor] : it->second.with(dims).factors) {
+        names.insert("'" + name + "'");
+      }
+    } else if (!in.dim_names[a].empty()) {
+      names.insert("'" + in.dim_names[a] + "'");
+    }
   }
   if (nameless) return fmt::format("shape {} is open", stated_shape(in));
   return fmt::format("dimension{} {} of shape {} {} open", names.size() == 1 ? "" : "s",
@@ -58,7 +76,8 @@ std::string what_is_open(const StatedInput& in, const Dims& dims) {
 }
 
 // The shape with names replaced; problems name all that is missing, with a hint for the whole model.
-Shape resolve(const StatedInput& in, const Dims& dims, const std::string& hint) {
+Shape resolve(const StatedInput& in, const ComputedDims& computed, const Dims& dims,
+              const std::string& hint) {
   Shape shape;
   bool open = !in.has_shape;
   for (size_t a = 0; a < in.shape.size(); ++a) {
@@ -66,7 +85,7 @@ Shape resolve(const StatedInput& in, const Dims& dims, const std::string& hint) 
     open = open || (in.shape[a] < 0 && it == dims.end());
     shape.push_back(in.shape[a] >= 0 || it == dims.end() ? in.shape[a] : it->second);
   }
-  if (open) throw Unsupported(what_is_open(in, dims), "give sizes: " + hint);
+  if (open) throw NeedsSizes(what_is_open(in, computed, dims), "give sizes: " + hint);
   check_shape(shape);
   return shape;
 }
@@ -133,8 +152,8 @@ void Importer::read_sequence_input(const proto::ValueInfoProto& info, Names& nam
   names.here.insert_or_assign(name, handle);
 }
 
-void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, const std::string& hint,
-                          Names& names) {
+void Importer::read_input(const proto::ValueInfoProto& info, const Dims& dims,
+                          const ComputedDims& computed, const std::string& hint, Names& names) {
   const std::string& name = info.name();
   if (is_sequence_of_tensors(info)) return read_sequence_input(info, names);
   if (!info.type().has_tensor_type()) {
@@ -148,19 +167,49 @@ void Importer::read_input(const proto::ValueInfoProto& info, Dims& dims, const s
       throw RequestError(fmt::format("bound to elements of {}, {} is wanted",
                                      ir::to_string(a.dtype()), ir::to_string(element)));
     }
-    match(type, a.shape(), dims);
     names.here.insert_or_assign(name, builder_.constant(a, name));
     return;
   }
   const auto given = options_.shapes.find(name);
   const Shape shape = given != options_.shapes.end()
                           ? given->second
-                          : resolve(stated_input(name, type), dims, hint);
+                          : resolve(stated_input(name, type), computed, dims, hint);
   names.here.insert_or_assign(name, builder_.input(name, element, shape));
 }
 
-void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
+// All sizes that are given, by name or by the shape of an input, and what is computed of them.
+std::map<std::string, int64_t> Importer::known_dims(
+    const std::vector<const proto::ValueInfoProto*>& inputs, const ComputedDims& computed) const {
   Dims dims = options_.dims;
+  const auto match_all = [&] {
+    for (const auto* in : inputs) {
+      const auto given = options_.shapes.find(in->name());
+      const auto bound = options_.bound.find(in->name());
+      const bool is_bound = bound != options_.bound.end();
+      if ((!is_bound && given == options_.shapes.end()) || is_sequence_of_tensors(*in)) continue;
+      const TensorType& type = in->type().tensor_type();
+      // Another type is refused when the input is read.
+      if (is_bound && element_type(type.elem_type()) != bound->second.dtype()) continue;
+      try {
+        match(type, is_bound ? bound->second.shape() : given->second, computed, dims);
+      } catch (const UserError& e) {
+        throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));
+      }
+    }
+  };
+  match_all();
+  for (const auto& [name, sum] : computed) {
+    const auto size = sum.at(dims);
+    if (size && *size < 0) {
+      throw RequestError(fmt::format("'{}' is {} for the sizes that are given", name, *size));
+    }
+    if (size) dims.emplace(name, *size);
+  }
+  match_all();  // now that computed sizes are known
+  return dims;
+}
+
+void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
   std::set<std::string> inputs, named;
   std::vector<const proto::ValueInfoProto*> open;
   for (const auto& in : g.input()) {
@@ -178,29 +227,27 @@ void Importer::read_inputs(const proto::GraphProto& g, Names& names) {
     }
     open.push_back(&in);
   }
+  std::vector<StatedInput> stated;
+  for (const auto* in : open) stated.push_back(stated_input(in->name(), in->type().tensor_type()));
+  const ComputedDims computed = computed_dims(stated);
+  for (const auto& [name, sum] : computed) named.erase(name);
+  for (const auto& [name, extent] : options_.dims) refuse_computed(computed, name);
   require_known(options_.dims, named, "dimension");
   require_known(options_.shapes, inputs, "input");
   require_known(options_.bound, inputs, "input");
   for (const auto& [name, extent] : options_.dims) {
     if (extent < 0) throw RequestError(fmt::format("dimension '{}' is negative", name));
   }
-  for (const auto* in : open) {
-    const auto given = options_.shapes.find(in->name());
-    if (given == options_.shapes.end() || is_sequence_of_tensors(*in)) continue;
-    try {
-      match(in->type().tensor_type(), given->second, dims);
-    } catch (const UserError& e) {
-      throw RequestError(fmt::format("input '{}': {}", in->name(), e.what()));
-    }
-  }
-  std::vector<StatedInput> stated;
-  for (const auto* in : open) stated.push_back(stated_input(in->name(), in->type().tensor_type()));
+  const Dims dims = known_dims(open, computed);
   ImportOptions known = options_;
   known.dims = dims;
   const std::string hint = proposed_options(stated, known);
   for (const auto* in : open) {
     try {
-      read_input(*in, dims, hint, names);
+      read_input(*in, dims, computed, hint, names);
+    } catch (const NeedsSizes& e) {
+      problems_.push_back({in->name(), "input", "", 0, e.reason(), e.hint(), true});
+      names.here.insert_or_assign(in->name(), std::nullopt);
     } catch (const Unsupported& e) {
       problems_.push_back({in->name(), "input", "", 0, e.reason(), e.hint()});
       names.here.insert_or_assign(in->name(), std::nullopt);

@@ -8,8 +8,9 @@
 
 namespace tenon::onnx {
 
-// 7 to 24 are promised; of the older ones whatever has a converter.
+// kPromisedOpset to kNewestOpset are promised; of the older ones, from kOldestOpset on, whatever has a converter.
 inline constexpr int64_t kOldestOpset = 1;
+inline constexpr int64_t kPromisedOpset = 7;
 inline constexpr int64_t kNewestOpset = 24;
 // Messages and strings inside one file, and what they may occupy once they are parsed, beyond their bytes.
 inline constexpr int64_t kMaxParsedExtra = int64_t{512} << 20;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <string_view>
 
 namespace tenon::onnx {
 namespace {
@@ -53,34 +54,102 @@ int64_t size_by_place(const StatedInput& in, size_t axis) {
   return kTokens;
 }
 
-void propose(const StatedInput& in, const ImportOptions& given, std::set<std::string>& named,
-             std::vector<std::string>& dims, std::vector<std::string>& shapes) {
-  bool nameless = !in.has_shape;
-  for (size_t a = 0; a < in.shape.size(); ++a) {
-    if (in.shape[a] >= 0) continue;
-    nameless = nameless || in.dim_names[a].empty();
-  }
-  if (!in.has_shape) {
-    shapes.push_back(fmt::format("--shape {}:1x3x224x224", in.name));
-    return;
-  }
-  std::vector<std::string> shape;
-  for (size_t a = 0; a < in.shape.size(); ++a) {
-    const std::string& name = in.dim_names[a];
-    const std::string size = in.shape[a] >= 0 ? std::to_string(in.shape[a])
-                             : !name.empty() && given.dims.count(name)
-                                 ? std::to_string(given.dims.at(name))
-                             : looks_like_batch(in, a) ? "1..8"
-                                                       : std::to_string(likely_size(in, a));
-    shape.push_back(size);
-    if (in.shape[a] < 0 && !nameless && !given.dims.count(name) && named.insert(name).second) {
-      dims.push_back(fmt::format("{}={}", name, size));
-    }
-  }
-  if (nameless) shapes.push_back(fmt::format("--shape {}:{}", in.name, fmt::join(shape, "x")));
+// A word for a shell.
+std::string quoted(const std::string& word) {
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_.,:=/@%+-").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
+// Proposes sizes input by input.
+class Proposal {
+ public:
+  Proposal(const std::vector<StatedInput>& inputs, const ImportOptions& given)
+      : computed_(computed_dims(inputs)), given_(given), sizes_(given.dims) {
+    for (const StatedInput& in : inputs) {
+      for (size_t a = 0; a < in.dim_names.size(); ++a) {
+        const std::string& name = in.dim_names[a];
+        if (!name.empty() && !computed_.count(name)) sizes_.emplace(name, likely_size(in, a));
+      }
+    }
+  }
+
+  void add(const StatedInput& in) {
+    if (!in.has_shape) {
+      shapes_.push_back("--shape " + quoted(in.name + ":1x3x224x224"));
+      return;
+    }
+    bool nameless = false;
+    for (size_t a = 0; a < in.shape.size(); ++a) {
+      nameless = nameless || (in.shape[a] < 0 && in.dim_names[a].empty());
+    }
+    std::vector<std::string> shape;
+    for (size_t a = 0; a < in.shape.size(); ++a) {
+      const std::string& name = in.dim_names[a];
+      shape.push_back(size(in, a));
+      const bool asked = in.shape[a] < 0 && !nameless && !given_.dims.count(name);
+      if (asked && !computed_.count(name) && named_.insert(name).second) {
+        dims_.push_back(fmt::format("{}={}", name, shape[a]));
+      }
+    }
+    if (nameless) {
+      shapes_.push_back("--shape " + quoted(fmt::format("{}:{}", in.name, fmt::join(shape, "x"))));
+    }
+  }
+
+  std::string text() const {
+    std::vector<std::string> options = shapes_;
+    if (!dims_.empty()) {
+      options.insert(options.begin(), "--dims " + quoted(fmt::format("{}", fmt::join(dims_, ","))));
+    }
+    return fmt::format("{}", fmt::join(options, " "));
+  }
+
+ private:
+  std::string size(const StatedInput& in, size_t axis) const {
+    const std::string& name = in.dim_names[axis];
+    if (in.shape[axis] >= 0) return std::to_string(in.shape[axis]);
+    if (const auto it = computed_.find(name); it != computed_.end()) {
+      return std::to_string(it->second.at(sizes_).value_or(1));
+    }
+    if (!name.empty() && given_.dims.count(name)) return std::to_string(given_.dims.at(name));
+    return looks_like_batch(in, axis) ? "1..8" : std::to_string(likely_size(in, axis));
+  }
+
+  ComputedDims computed_;
+  const ImportOptions& given_;
+  std::map<std::string, int64_t> sizes_;  // that are given, or likely
+  std::set<std::string> named_;
+  std::vector<std::string> dims_, shapes_;
+};
+
 }  // namespace
+
+ComputedDims computed_dims(const std::vector<StatedInput>& inputs) {
+  std::set<std::string> names;
+  for (const StatedInput& in : inputs) names.insert(in.dim_names.begin(), in.dim_names.end());
+  ComputedDims computed;
+  for (const std::string& name : names) {
+    std::set<std::string> others = names;
+    others.erase(name);
+    if (const auto sum = parse_size_sum(name, others)) computed.emplace(name, *sum);
+  }
+  return computed;
+}
+
+void refuse_computed(const ComputedDims& computed, const std::string& name) {
+  const auto it = computed.find(name);
+  if (it == computed.end()) return;
+  std::vector<std::string> of;
+  for (const auto& [dim, factor] : it->second.factors) of.push_back("'" + dim + "'");
+  throw RequestError(fmt::format("'{}' is computed, and has no size of its own", name),
+                     fmt::format("give sizes of {}", fmt::join(of, " and ")));
+}
 
 bool looks_like_batch(const StatedInput& input, size_t axis) {
   const std::string name = lower(input.dim_names[axis]);
@@ -102,21 +171,17 @@ std::string stated_shape(const StatedInput& input) {
                    : input.dim_names[a].empty() ? "?"
                                                 : input.dim_names[a]);
   }
-  return dims.empty() ? "a scalar" : fmt::format("{}", fmt::join(dims, "x"));
+  const bool named = std::any_of(input.dim_names.begin(), input.dim_names.end(),
+                                 [](const std::string& name) { return !name.empty(); });
+  return dims.empty() ? "a scalar" : fmt::format("{}", fmt::join(dims, named ? " x " : "x"));
 }
 
 std::string proposed_options(const std::vector<StatedInput>& inputs, const ImportOptions& given) {
-  std::set<std::string> named;
-  std::vector<std::string> dims, options;
+  Proposal proposal(inputs, given);
   for (const StatedInput& in : inputs) {
-    if (!given.shapes.count(in.name) && !given.bound.count(in.name)) {
-      propose(in, given, named, dims, options);
-    }
+    if (!given.shapes.count(in.name) && !given.bound.count(in.name)) proposal.add(in);
   }
-  if (!dims.empty()) {
-    options.insert(options.begin(), fmt::format("--dims {}", fmt::join(dims, ",")));
-  }
-  return fmt::format("{}", fmt::join(options, " "));
+  return proposal.text();
 }
 
 }  // namespace tenon::onnx

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <set>
 
 #include "onnx/open_dims.h"
@@ -52,9 +53,12 @@ void add_range(std::string_view text, const std::string& whole, std::set<int64_t
 // Collects the dimensions with several sizes while inputs are looked at one by one.
 class Reader {
  public:
-  explicit Reader(const SizeRequest& request) : request_(request) {
+  Reader(const SizeRequest& request, const std::vector<StatedInput>& inputs) : request_(request) {
     out_.fixed.bound = request.bound;
+    out_.computed = computed_dims(inputs);
     for (const auto& [name, sizes] : request.dims) {
+      if (is_axis_without_name(name, inputs)) continue;
+      refuse_computed(out_.computed, name);
       if (sizes.size() == 1) {
         out_.fixed.dims[name] = sizes[0];
       } else {
@@ -64,7 +68,14 @@ class Reader {
   }
 
   void read(const StatedInput& in) {
-    if (request_.bound.count(in.name)) return;
+    if (const auto bound = request_.bound.find(in.name); bound != request_.bound.end()) {
+      const std::vector<int64_t>& shape = bound->second.shape();
+      for (size_t a = 0; a < shape.size() && a < in.dim_names.size(); ++a) {
+        if (!in.dim_names[a].empty()) shown_.emplace(in.dim_names[a], shape[a]);
+      }
+      return;
+    }
+    read_.push_back(in);
     const auto given = request_.shapes.find(in.name);
     if (given != request_.shapes.end()) {
       read_given(in, given->second);
@@ -77,6 +88,7 @@ class Reader {
 
   OpenSizes finish() && {
     drop_unused();
+    add_sums();
     return std::move(out_);
   }
 
@@ -86,9 +98,36 @@ class Reader {
     return out_.dims.size() - 1;
   }
 
+  static std::string axis_name(const std::string& input, size_t axis) {
+    return fmt::format("{}.{}", input, axis);
+  }
+
+  // Whether "x.2" is an open axis of an input that the file has no name for, and no name of another.
+  static bool is_axis_without_name(const std::string& name,
+                                   const std::vector<StatedInput>& inputs) {
+    bool found = false;
+    for (const StatedInput& in : inputs) {
+      for (size_t a = 0; a < in.shape.size(); ++a) {
+        if (in.shape[a] >= 0) continue;
+        if (in.dim_names[a] == name) return false;
+        found = found || (in.dim_names[a].empty() && axis_name(in.name, a) == name);
+      }
+    }
+    return found;
+  }
+
+  // Sizes of an axis without a name that are given by its place; -1 and its one size where it has only one.
+  std::optional<int32_t> take_axis(const StatedInput& in, size_t axis, OpenSizes::Extent& extent) {
+    const auto given = request_.dims.find(axis_name(in.name, axis));
+    if (!in.dim_names[axis].empty() || given == request_.dims.end()) return std::nullopt;
+    if (given->second.size() > 1) return static_cast<int32_t>(add(given->first, given->second));
+    extent = {given->second[0]};
+    return -1;
+  }
+
   // First axes without names that have the same sizes are one dimension: a batch.
   size_t nameless(const std::string& input, size_t axis, const Sizes& sizes) {
-    if (axis > 0) return add(fmt::format("{}.{}", input, axis), sizes);
+    if (axis > 0) return add(axis_name(input, axis), sizes);
     const auto [it, fresh] = batches_.try_emplace(sizes, 0);
     if (fresh) {
       const bool plain = !out_.named.count("batch") && batches_.size() == 1;
@@ -108,22 +147,24 @@ class Reader {
   }
 
   void read_given(const StatedInput& in, const std::vector<Sizes>& shape) {
-    std::vector<std::vector<int64_t>> extents;
+    std::vector<OpenSizes::Extent> extents;
     std::vector<int32_t> dims;
     for (size_t a = 0; a < shape.size(); ++a) {
+      const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       if (shape[a].size() == 1) {
+        if (has_name) shown_.emplace(in.dim_names[a], shape[a][0]);
         extents.push_back({shape[a][0]});
         dims.push_back(-1);
         continue;
       }
+      if (has_name) refuse_computed(out_.computed, in.dim_names[a]);
       if (a < in.shape.size() && in.shape[a] >= 0) {
         throw RequestError(fmt::format("input '{}': axis {} of {} has one size only", in.name, a,
                                        stated_shape(in)));
       }
-      const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       const size_t dim =
           has_name ? named(in.dim_names[a], shape[a]) : nameless(in.name, a, shape[a]);
-      extents.push_back({-1, static_cast<int64_t>(dim)});
+      extents.push_back({-1, static_cast<int32_t>(dim)});
       dims.push_back(static_cast<int32_t>(dim));
     }
     out_.shapes[in.name] = std::move(extents);
@@ -132,19 +173,26 @@ class Reader {
 
   // By the names in the file, or what a batch has where nothing is said.
   void read_stated(const StatedInput& in) {
-    std::vector<std::vector<int64_t>> extents;
+    std::vector<OpenSizes::Extent> extents;
     std::vector<int32_t> dims(in.shape.size(), -1);
     bool by_shape = false, complete = true;
     for (size_t a = 0; a < in.shape.size(); ++a) {
       extents.push_back({in.shape[a]});
       if (in.shape[a] >= 0) continue;
       const std::string& name = in.dim_names[a];
+      if (out_.computed.count(name)) {
+        extents[a].sum = name;
+        continue;
+      }
       if (!name.empty() && out_.fixed.dims.count(name)) {
         extents[a] = {out_.fixed.dims.at(name)};
         continue;
       }
       if (const auto it = out_.named.find(name); !name.empty() && it != out_.named.end()) {
         dims[a] = static_cast<int32_t>(it->second);
+      } else if (const auto axis = take_axis(in, a, extents[a])) {
+        dims[a] = *axis;
+        by_shape = true;
       } else if (looks_like_batch(in, a)) {
         dims[a] = take_batch(in, a, extents[a]);
         by_shape = by_shape || name.empty();
@@ -158,7 +206,7 @@ class Reader {
   }
 
   // The dimension, or -1 and its one size.
-  int32_t take_batch(const StatedInput& in, size_t axis, std::vector<int64_t>& extent) {
+  int32_t take_batch(const StatedInput& in, size_t axis, OpenSizes::Extent& extent) {
     const std::string& name = in.dim_names[axis];
     const Sizes& sizes = request_.batch;
     const std::string shown = name.empty() ? "batch" : name;
@@ -187,8 +235,35 @@ class Reader {
     }
   }
 
+  // What is computed is known when all inputs were read. A sum of what has no size yet is left to the import, which asks
+  // for it.
+  void add_sums() {
+    shown_.insert(out_.fixed.dims.begin(), out_.fixed.dims.end());
+    std::set<std::string> unknown;
+    for (auto& [name, sum] : out_.computed) {
+      sum = sum.with(shown_);
+      for (const auto& [dim, factor] : sum.factors) {
+        if (!out_.named.count(dim)) unknown.insert(name);
+      }
+    }
+    for (const StatedInput& in : read_) {
+      std::map<size_t, SizeSum>& sums = out_.input_sums.emplace_back();
+      for (size_t a = 0; a < in.dim_names.size(); ++a) {
+        const auto it = out_.computed.find(in.dim_names[a]);
+        if (it == out_.computed.end()) continue;
+        if (unknown.count(it->first)) {
+          if (!request_.shapes.count(in.name)) out_.shapes.erase(in.name);
+        } else if (!it->second.factors.empty()) {
+          sums.emplace(a, it->second);
+        }
+      }
+    }
+  }
+
   const SizeRequest& request_;
   OpenSizes out_;
+  std::vector<StatedInput> read_;         // inputs that are no constants
+  std::map<std::string, int64_t> shown_;  // sizes of names by a given shape or a constant
   std::map<Sizes, size_t> batches_;
 };
 
@@ -211,17 +286,20 @@ ImportOptions OpenSizes::at(const std::vector<int64_t>& sizes) const {
   for (const auto& [name, dim] : named) options.dims[name] = sizes.at(dim);
   for (const auto& [input, extents] : shapes) {
     graph::Shape& shape = options.shapes[input];
-    for (const std::vector<int64_t>& e : extents) {
-      shape.push_back(e[0] >= 0 ? e[0] : sizes.at(static_cast<size_t>(e[1])));
+    for (const Extent& e : extents) {
+      shape.push_back(e.dim >= 0      ? sizes.at(static_cast<size_t>(e.dim))
+                      : e.sum.empty() ? e.size
+                                      : computed.at(e.sum).at(options.dims).value());
     }
   }
   return options;
 }
 
 OpenSizes open_sizes(const Source& source, const SizeRequest& request) {
-  Reader reader(request);
+  const std::vector<StatedInput> inputs = source.inputs();
+  Reader reader(request, inputs);
   std::vector<std::string> names;
-  for (const StatedInput& in : source.inputs()) {
+  for (const StatedInput& in : inputs) {
     reader.read(in);
     names.push_back(in.name);
   }

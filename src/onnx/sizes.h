@@ -3,6 +3,8 @@
 //
 //   x: batch x 3 x 224 x 224, asked for batch = 1..8
 //     =>  OpenSizes{dims: batch {1 .. 8}, input_dims: {0, -1, -1, -1}}
+//   mask: batch x past + 1, asked for batch = 2 and past = 0..3
+//     =>  OpenSizes{dims: past {0 .. 3}, input_dims: {-1, -1}, input_sums: {{1, past + 1}}}
 #pragma once
 
 #include <map>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "onnx/import.h"
+#include "support/size_sum.h"
 
 namespace tenon::onnx {
 
@@ -32,16 +35,22 @@ struct OpenSizes {
   };
   std::vector<Dim> dims;
   std::vector<std::vector<int32_t>>
-      input_dims;  // by input and axis: which of them; -1: its size is fixed
+      input_dims;  // by input and axis: which of them; -1: its size is fixed, or computed
+  std::vector<std::map<size_t, SizeSum>> input_sums;  // by input: axes that are computed of them
   // What is said about the model for one size of each of them.
   ImportOptions at(const std::vector<int64_t>& sizes) const;
 
   ImportOptions
       fixed;  // what is the same for all sizes; dimensions that nobody speaks of are missing
   std::map<std::string, size_t> named;  // dims that the file has names for
-  std::map<std::string, std::vector<std::vector<int64_t>>>
-      shapes;                      // inputs given by shape: extents, or {-1, dim}
-  std::vector<std::string> taken;  // "batch=1..8": what nothing was said about
+  struct Extent {
+    int64_t size = -1;
+    int32_t dim = -1;      // whose size it is
+    std::string sum = {};  // what it is called where it is computed
+  };
+  std::map<std::string, std::vector<Extent>> shapes;  // inputs given by shape
+  std::map<std::string, SizeSum> computed;            // by what they are called
+  std::vector<std::string> taken;                     // "batch=1..8": what nothing was said about
 };
 
 // Throws UserError for sizes of what is not open. Dimensions that nothing is said about and that look like no batch are

@@ -98,6 +98,7 @@ size_t lay_out(tenon_model_ctx& ctx, Parts parts) {
   ctx.used = parts.take<void*>(tensors);
   ctx.part = parts.take<const void*>(tensors);
   ctx.sizes = parts.take<int64_t>(static_cast<size_t>(tenon_model.dim_count));
+  ctx.stated = parts.take<int64_t>(static_cast<size_t>(tenon_model.sum_count));
   ctx.now = parts.take<tenon_model_tensor>(tensors);
   ctx.extents = parts.take<int64_t>(extent_count());
   ctx.given = parts.take<tenon_model_tensor>(static_cast<size_t>(tenon_model.output_count));
@@ -166,6 +167,9 @@ void* fixed_param(const tenon_model_ctx& ctx, const tenon_model_param& p) {
 void set_largest(tenon_model_ctx& ctx) {
   for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
     ctx.sizes[d] = tenon_model.dims[d].values[tenon_model.dims[d].count - 1];
+  }
+  for (int64_t i = 0; i < tenon_model.sum_count; ++i) {
+    ctx.stated[i] = -1;
   }
   ctx.sole = sole_variant();
   set_tensors(ctx);

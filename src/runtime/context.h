@@ -30,7 +30,7 @@ struct Memory {
 };
 
 // What run and set_shape answer; the texts are in tenon_model_error.
-enum Answer : int { kDone = 0, kNullPointer = 1, kBusy = 2, kForked = 3 };
+enum Answer : int { kDone = 0, kNullPointer = 1, kBusy = 2, kForked = 3, kContrary = 9 };
 
 // The tensors and steps of a model without open dimensions.
 tenon_model_variant sole_variant();
@@ -53,6 +53,9 @@ bool has_items(int32_t input);
 // The extent of an axis of a tensor of the variant that runs, without padding.
 int64_t extent_within(const tenon_model_ctx& ctx, const tenon_model_tensor& t, int32_t axis);
 bool is_padded(const tenon_model_ctx& ctx, const tenon_model_tensor& t);
+
+// Whether an input was set to a shape whose computed axes the sizes do not have now.
+bool is_contrary(const tenon_model_ctx& ctx);
 
 // Fills in the tensors of the next run from the sizes.
 void set_tensors(tenon_model_ctx& ctx);
@@ -91,6 +94,7 @@ struct tenon_model_ctx {
   tenon_model_variant sole{};
   const tenon_model_variant* placed = nullptr;  // whose parameters are filled in
   int64_t* sizes = nullptr;                     // by open dimension
+  int64_t* stated = nullptr;                    // what computed axes were set to; -1: nothing
   tenon_model_tensor* now = nullptr;            // per input, then per output, of the next run
   int64_t* extents = nullptr;                   // of `now`, one after the other
   tenon_model_tensor* given = nullptr;          // per output, of the last run

@@ -19,6 +19,10 @@ inline constexpr int kRefusedShape = 7;
 inline constexpr const char* kRefusedShapeText =
     "nothing was changed: the shape is none that the input takes";
 
+// Of runs whose inputs were set to shapes that contradict each other.
+inline constexpr const char* kContraryText =
+    "nothing was run: the shape that an input was set to is computed of sizes that are not set now";
+
 // What use_target answers.
 inline constexpr int kRefusedTarget = 8;
 inline constexpr const char* kRefusedTargetText =

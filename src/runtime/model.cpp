@@ -205,6 +205,10 @@ int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const
     ctx->refused.fetch_add(1);
     return kBusy;
   }
+  if (is_contrary(*ctx)) [[unlikely]] {
+    ctx->busy.release(false);
+    return kContrary;
+  }
   const int64_t items = batch_of(*ctx);
   if (next_part(items) == items) {
     place_params(*ctx, variant_of(*ctx, items));
@@ -220,6 +224,9 @@ const char* tenon_model_error(int code) {
   using namespace tenon::runtime;
   if (code == kRefusedShape) {
     return kRefusedShapeText;
+  }
+  if (code == kContrary) {
+    return kContraryText;
   }
   if (code == kRefusedTarget) {
     return kRefusedTargetText;

@@ -76,6 +76,15 @@ struct tenon_model_compiled {
   int64_t padded = 0;  // 1: they are
 };
 
+// An axis of an input whose size is computed of open dimensions. These are neither padded nor put together.
+struct tenon_model_sum {
+  int32_t input;
+  int32_t axis;
+  const char* text;        // "past + 1"
+  const int64_t* factors;  // by dimension
+  int64_t constant;
+};
+
 struct tenon_model_table {
   const char* name;
   const char* manifest;
@@ -110,6 +119,8 @@ struct tenon_model_table {
   // Of a library for several instruction sets: their tables, the best last.
   const tenon_model_table* const* levels = nullptr;
   int64_t level_count = 0;
+  const tenon_model_sum* sums = nullptr;
+  int64_t sum_count = 0;
 };
 
 // In a finished library, data made by module artifact; in tests, whatever they define.

@@ -13,6 +13,8 @@
  * One context per thread: a run of a context that is running already is refused. Different contexts run at
  * once from different threads; they share the weights' memory. Nothing is allocated after creation.
  * A context belongs to the process that created it: a child of fork() creates its own.
+ * Indices that are computed while the model runs are not checked: one outside of what it reads means the nearest place
+ * inside, and what would be written outside is left out.
  * Sizes that were left open are set on the context (tenon_model_set_shape); at first they are the largest.
  * The weights file is mapped: replace it by renaming a new file over it, never write to it in place.
  * Link with the shared library, or with the static one and -lm -lpthread.
@@ -40,7 +42,8 @@ typedef struct tenon_model_tensor {
   int32_t rank;
   const int64_t* shape; /* `rank` extents; of sizes that are open, the largest */
   size_t bytes;
-  /* Of inputs, `rank` numbers: which open dimension an axis has, -1: its size is fixed. NULL: all are. */
+  /* Of inputs, `rank` numbers: which open dimension an axis has, -1: its size is fixed, or computed of sizes of others
+   * (past + 1). NULL: all are. */
   const int32_t* dims;
 } tenon_model_tensor;
 
@@ -94,13 +97,15 @@ void tenon_model_destroy(tenon_model_ctx* ctx);
  * 1: the context is NULL, or a pointer is though its tensor has bytes.
  * 2: the context is running on another thread (or in the hook that calls this): one context per thread.
  * 3: this process is a child of fork() and the context is its parent's: create the context after fork.
+ * 9: an input was set to a shape with a computed axis (past + 1) that does not have this size now: set it again.
  * Pointers may have any alignment; those that are multiples of 64 are used in place, others are copied
  * from and to memory of the context. An output may lie in the memory of an input. */
 int tenon_model_run(tenon_model_ctx* ctx, const void* const* inputs, void* const* outputs);
 
 /* Sets the sizes that an input shows, for the runs that follow: of every tensor that has the same open
  * dimensions. 0: done. 7: refused, nothing has changed, and `*why` (unless why is NULL) is a sentence as of
- * create. 1, 2, 3: as run. Nothing is allocated: a context has memory for the largest sizes. */
+ * create. 1, 2, 3: as run. Nothing is allocated: a context has memory for the largest sizes. A computed axis sets no
+ * size; before the run the dimensions have to be set that it is computed of. */
 int tenon_model_set_shape(tenon_model_ctx* ctx, int32_t input, const int64_t* shape, int32_t rank,
                           const char** why);
 /* Tensors as the next run takes and gives them, until sizes are set again. NULL: there is no such one. */

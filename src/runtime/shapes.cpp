@@ -47,11 +47,48 @@ int32_t dim_of(const tenon_model_tensor& t, int32_t axis) {
   return t.dims != nullptr ? t.dims[axis] : -1;
 }
 
+// Null: the axis is not computed.
+const tenon_model_sum* sum_of(const tenon_model_tensor& t, int32_t axis) {
+  for (int64_t i = 0; i < tenon_model.sum_count; ++i) {
+    const tenon_model_sum& sum = tenon_model.sums[i];
+    if (&tenon_model.inputs[sum.input] == &t && sum.axis == axis) {
+      return &sum;
+    }
+  }
+  return nullptr;
+}
+
+// Whether a size lies between the least and the most that dimensions give, where those that the shape shows are as they
+// are there.
+bool can_be(const tenon_model_sum& sum, const tenon_model_tensor& t, const int64_t* shape) {
+  int64_t least = sum.constant;
+  int64_t most = sum.constant;
+  for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
+    int64_t low = tenon_model.dims[d].values[0];
+    int64_t high = tenon_model.dims[d].values[tenon_model.dims[d].count - 1];
+    for (int32_t a = 0; a < t.rank; ++a) {
+      if (dim_of(t, a) == d) {
+        low = high = shape[a];
+      }
+    }
+    const int64_t factor = sum.factors[d];
+    least += factor * (factor > 0 ? low : high);
+    most += factor * (factor > 0 ? high : low);
+  }
+  return least <= shape[sum.axis] && shape[sum.axis] <= most;
+}
+
 bool fits(const tenon_model_tensor& t, const int64_t* shape, int32_t rank) {
   if (rank != t.rank) {
     return false;
   }
   for (int32_t a = 0; a < rank; ++a) {
+    if (const tenon_model_sum* sum = sum_of(t, a); sum != nullptr) {
+      if (!can_be(*sum, t, shape)) {
+        return false;
+      }
+      continue;
+    }
     const int32_t dim = dim_of(t, a);
     if (dim < 0 ? shape[a] != t.shape[a] : !allows(tenon_model.dims[dim], shape[a])) {
       return false;
@@ -95,7 +132,9 @@ void add_pattern(Text& text, const tenon_model_tensor& t) {
   for (int32_t a = 0; a < t.rank; ++a) {
     const int32_t dim = dim_of(t, a);
     text.add_text(a == 0 ? "" : " x ");
-    if (dim < 0) {
+    if (const tenon_model_sum* sum = sum_of(t, a); sum != nullptr) {
+      text.add("(%s)", sum->text);
+    } else if (dim < 0) {
       text.add("%lld", wide(t.shape[a]));
     } else {
       text.add_text(tenon_model.dims[dim].name);
@@ -105,7 +144,8 @@ void add_pattern(Text& text, const tenon_model_tensor& t) {
   for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
     bool used = false;
     for (int32_t a = 0; a < t.rank; ++a) {
-      used = used || dim_of(t, a) == d;
+      const tenon_model_sum* sum = sum_of(t, a);
+      used = used || dim_of(t, a) == d || (sum != nullptr && sum->factors[d] != 0);
     }
     if (used) {
       text.add("%s%s is ", word, tenon_model.dims[d].name);
@@ -147,6 +187,14 @@ bool read_sizes(int32_t input, const int64_t* shape, int32_t rank, int64_t* size
     }
   }
   return true;
+}
+
+int64_t size_of(const tenon_model_sum& sum, const int64_t* sizes) {
+  int64_t size = sum.constant;
+  for (int32_t d = 0; d < tenon_model.dim_count; ++d) {
+    size += sum.factors[d] * sizes[d];
+  }
+  return size;
 }
 
 int refuse_shape(const char* sentence, const char** why) {

@@ -10,8 +10,12 @@
 namespace tenon::runtime {
 
 // Writes the sizes that the shape has for open dimensions to `sizes` (by dimension) and leaves the others. False with a
-// sentence of kSentenceBytes, and nothing written, if it is none that the input takes.
+// sentence of kSentenceBytes, and nothing written, if it is none that the input takes. An axis that is computed may have
+// every size that dimensions can give it: those that this input does not have may be set later.
 bool read_sizes(int32_t input, const int64_t* shape, int32_t rank, int64_t* sizes, char* sentence);
+
+// The size of a computed axis.
+int64_t size_of(const tenon_model_sum& sum, const int64_t* sizes);
 
 // The answer of set_shape to a shape that is refused.
 int refuse_shape(const char* sentence, const char** why);

@@ -110,6 +110,15 @@ bool is_padded(const tenon_model_ctx& ctx, const tenon_model_tensor& t) {
   return false;
 }
 
+bool is_contrary(const tenon_model_ctx& ctx) {
+  for (int64_t i = 0; i < tenon_model.sum_count; ++i) {
+    if (ctx.stated[i] >= 0 && ctx.stated[i] != size_of(tenon_model.sums[i], ctx.sizes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool has_items(int32_t input) {
   const tenon_model_tensor& t = tenon_model.inputs[input];
   return tenon_model.batch >= 0 && t.dims != nullptr && t.rank > 0 &&
@@ -135,6 +144,12 @@ int tenon_model_set_shape(tenon_model_ctx* ctx, int32_t input, const int64_t* sh
   char sentence[kSentenceBytes];
   const bool fits = read_sizes(input, shape, rank, ctx->sizes, sentence);
   if (fits) {
+    for (int64_t i = 0; i < tenon_model.sum_count; ++i) {
+      const tenon_model_sum& sum = tenon_model.sums[i];
+      if (sum.input == input) {
+        ctx->stated[i] = shape[sum.axis];
+      }
+    }
     set_tensors(*ctx);
   }
   ctx->busy.release(false);

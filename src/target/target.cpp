@@ -135,6 +135,7 @@ Target parse_target(const std::string& text) {
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
   std::string name = words.empty() ? "" : words[0];
+  if (name == "native") name = "host";  // as compilers call it
   size_t at = 1;
   // A card is named by two words.
   if (name == "cuda" && words.size() > 1 && words[1].find('=') == std::string::npos) {

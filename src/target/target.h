@@ -120,8 +120,8 @@ std::optional<Rates> known_rates(const std::string& machine);
 // "cuda": the first GPU that the driver shows, with the numbers that it gives. Throws UserError where there is no driver,
 // or no card that code can be made for.
 Target card_target();
-// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host" and "cuda" are
-// detected, and GPUs have no keys. Throws UserError.
+// "NAME [key=value ...]" with keys cores, l1d, l2, l3, vector_bytes; sizes may end in K or M; "host", or
+// "native", and "cuda" are detected, and GPUs have no keys. Throws UserError.
 Target parse_target(const std::string& text);
 // All of a target as text, for another process: a name alone would mean another machine's host. target_from_text
 // throws UserError where the text has an architecture or a part that this program does not know.

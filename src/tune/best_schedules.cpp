@@ -99,6 +99,7 @@ BestRecords records_for(const db::Database& db, const target::Target& target,
   if (!verdict) return best;
   BestRecords out;
   out.run = verdict->run;
+  for (const auto& [task, kept] : verdict->tasks) out.judged.insert(task);
   out.plan = std::move(verdict->plan);
   for (plan::TaskPlan& t : best.plan.tasks) {
     if (!verdict->tasks.contains(t.task)) out.plan.set(std::move(t));

@@ -2,6 +2,9 @@
 // From records to schedules.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "db/db.h"
 #include "plan/network.h"
 #include "task/task.h"
@@ -20,8 +23,10 @@ plan::TaskPlan tuned_program(const task::Task& t, const schedule::Trace& trace, 
 // those that may serve it (task::serve). One that may not, or a task that cannot be read, costs no
 // other task anything.
 struct BestRecords {
-  std::string run;                 // whose verdict on the model counts; empty: none has one
-  plan::NetworkPlan plan;          // programs of tasks, or why their best record is none
+  std::string run;  // whose verdict on the model counts; empty: none has one
+  std::set<std::string>
+      judged;              // tasks that it is about; those without a program kept their defaults
+  plan::NetworkPlan plan;  // programs of tasks, or why their best record is none
   plan::LayoutTimes layout_times;  // the layouts under which they were measured
 };
 BestRecords best_records(const db::Database& db, const target::Target& target,

@@ -191,6 +191,14 @@ std::string two_inputs() {
                value("output", "z", "batch 8"));
 }
 
+std::string past_and_next() {
+  return model(value("input", "x", "batch seq") + value("input", "mask", "batch past+seq") +
+               value("input", "past", "batch past") +
+               node("Concat", "past x", "all", attribute_int("axis", 1)) +
+               node("Mul", "all mask", "m") + node("Softmax", "m", "y") +
+               value("output", "y", "batch past+seq"));
+}
+
 Sized::Sized(const std::string& bytes, const std::map<std::string, std::string>& dims)
     : source(onnx::Source::from_bytes(bytes, "")), sizes([&] {
         onnx::SizeRequest request;
@@ -201,6 +209,7 @@ Sized::Sized(const std::string& bytes, const std::map<std::string, std::string>&
       }()) {
   for (const onnx::OpenSizes::Dim& d : sizes.dims) model.dims.push_back({d.name, d.sizes});
   model.input_dims = sizes.input_dims;
+  model.input_sums = sizes.input_sums;
   model.at = [this](const std::vector<int64_t>& s) { return at(s); };
 }
 

@@ -30,7 +30,8 @@ std::string image_of_any_size();  // x: 1 x 3 x height x width
 std::string mixing_batch();       // x - mean over batch
 std::string batch_in_numbers();   // x / size of batch
 std::string less_its_largest();   // x: height x width, less the largest of all
-std::string two_inputs();         // x: batch x 8, y: batch x 8, bias: 8
+std::string two_inputs();
+std::string past_and_next();  // x: batch x 8, y: batch x 8, bias: 8
 
 // A model asked for these sizes ("1..8").
 struct Sized {

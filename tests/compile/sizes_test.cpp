@@ -17,6 +17,7 @@
 #include "compile/packed.h"
 #include "compile/size_models.h"
 #include "graph/define.h"
+#include "onnx/text_model.h"
 #include "support/rng.h"
 
 namespace tenon::compile {
@@ -300,6 +301,59 @@ TEST(Sizes, BeginningsOfTablesAreShared) {
 TEST(Sizes, WhatIsWrittenVerifies) {
   const Served net(batch_cnn(), {{"batch", "1..3"}});
   EXPECT_EQ(artifact::verify(net.folder_ / "out").problems(), 0U);
+}
+
+TEST(Sizes, AxesThatAreComputedOfOthers) {
+  const Served net(past_and_next(), {{"batch", "1|2"}, {"past", "0..20"}, {"seq", "1..2"}});
+  EXPECT_EQ(net.program_.variants.size(), 84U);  // none is padded, no dimension of its own
+  EXPECT_EQ(net.program_.inputs[1].sums.at(1).text(), "past + seq");
+  EXPECT_EQ(net.program_.inputs[1].shape, (Sizes{2, 22}));
+  net.check_all(20);
+  EXPECT_EQ(artifact::verify(net.folder_ / "out").problems(), 0U);
+}
+
+TEST(Sizes, BatchesAreNotPutTogetherWhereAnAxisIsComputedOfThem) {
+  const auto model = [](const char* bias) {
+    return onnx::testing::model_bytes(
+        "graph {" + onnx::testing::value("input", "x", "batch 3") +
+        onnx::testing::value("input", "bias", bias) + onnx::testing::node("Relu", "x", "y") +
+        onnx::testing::node("Relu", "bias", "z") + onnx::testing::value("output", "y", "batch 3") +
+        onnx::testing::value("output", "z", bias) + "}");
+  };
+  const Served net(model("batch*2"), {{"batch", "1..70"}});
+  EXPECT_EQ(net.program_.batch, -1);
+  EXPECT_EQ(net.program_.variants.size(), 70U);
+  net.check_all(5);
+}
+
+TEST(Sizes, ComputedAxesOfOtherSizesAreRefused) {
+  const Served net(past_and_next(), {{"batch", "2"}, {"past", "0..3"}, {"seq", "1..2"}});
+  artifact::Session session(*net.model_, 1);
+  const auto why = [&](const Sizes& mask, const Sizes& past) -> std::string {
+    try {
+      session.run({{ir::kF32, {2, 1}}, {ir::kF32, mask}, {ir::kF32, past}});
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(why({2, 4}, {2, 3}), "");
+  EXPECT_EQ(why({2, 4}, {2, 1}),
+            "input 'mask' has size 4 where past + seq is 2 by the other inputs");
+  EXPECT_EQ(why({2, 6}, {2, 1}),
+            "input 'mask' takes 2 x (past + seq), where past is 0..3 and seq is 1, 2: not 2 x 6");
+  // By hand: in every order, and until the axis has its size again.
+  session.set_shape(1, {2, 2});
+  session.set_shape(2, {2, 1});
+  const std::vector<float> in(8);
+  std::vector<float> out(8);
+  const void* inputs[] = {in.data(), in.data(), in.data()};
+  void* outputs[] = {out.data()};
+  EXPECT_NO_THROW(session.run(inputs, outputs));
+  session.set_shape(2, {2, 2});
+  EXPECT_THROW(session.run(inputs, outputs), UserError);
+  session.set_shape(1, {2, 3});
+  EXPECT_NO_THROW(session.run(inputs, outputs));
 }
 
 constexpr const char* kOtherSizes = R"(

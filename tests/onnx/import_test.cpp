@@ -118,7 +118,7 @@ TEST(Import, ShapesAreGivenByInput) {
   const Imported m = import_text(text, o);  // n is 4 for b, too
   EXPECT_EQ(m.graph.value(m.graph.inputs[1]).shape, (graph::Shape{4, 3}));
   o.shapes["a"] = {4, 2};
-  EXPECT_TRUE(says(refusal(text, o), "shape 4x2 does not fit nx3")) << refusal(text, o);
+  EXPECT_TRUE(says(refusal(text, o), "shape 4x2 does not fit n x 3")) << refusal(text, o);
   o.shapes["a"] = {4, 3};
   o.shapes["b"] = {5, 3};
   EXPECT_TRUE(says(refusal(text, o), "does not fit"));

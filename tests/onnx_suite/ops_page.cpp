@@ -107,10 +107,10 @@ std::string ops_page(const std::vector<Case>& cases, const std::vector<Outcome>&
 
 Written by `onnx_suite --ops docs/ops.md --update-ops`; `./dev test` checks that it is current.
 
-"Since" lists the opset versions at which the import of an operator changes; opsets 7 to 24 are read. "Suite" is how
-many of the cases of ONNX's backend test suite that use the operator pass; the others are out of scope, most of them
-because of another operator. Inputs that must be known when compiling can be computed inside the model from constants
-and shapes, or be given with `--bind NAME=VALUE` or `--bind NAME=@file.npy`.
+"Since" lists the opset versions at which the import of an operator changes; opsets 7 to 24 are read, and of 1 to 6 what
+has not changed since. "Suite" is how many of the cases of ONNX's backend test suite that use the operator pass; the
+others are out of scope, most of them because of another operator. Inputs that must be known when compiling can be
+computed inside the model from constants and shapes, or be given with `--bind NAME=VALUE` or `--bind NAME=@file.npy`.
 
 An index that is known when compiling and lies outside of what it reads or writes is refused: the row for position 513
 of a table of 512. One that is computed while the model runs cannot be: Gather, GatherElements, GatherND and

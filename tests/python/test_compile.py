@@ -92,8 +92,18 @@ def test_a_damaged_artifact_is_refused(tmp_path):
     ("ends in ) alone )", ""),
     ("", ""),
 ])
-def test_hints(sentence, hint):
+def test_hints(sentence, hint):  # in brackets, or behind a line
     assert tenon.Error(sentence).hint == hint
+
+
+def test_hints_of_details():
+    lines = ("missing  input \"x\": is open", "missing  input \"y\": is open  hint: give sizes: --dims n=1")
+    assert tenon.Error("m: 2 inputs need sizes", lines).hint == "give sizes: --dims n=1"
+    assert tenon.Error("no such thing (use y)", lines).hint == "use y"
+
+
+def test_the_version_is_that_of_the_program():
+    assert tenon.command("version").strip().startswith(f"tenon {tenon.__version__}")
 
 
 def test_tune_tells_events_and_loads_the_best(dqn, tmp_path):

@@ -40,6 +40,18 @@ def softmax_of_sum():
     return number(1, 8) + part(8, part(1, "") + number(2, 17)) + part(7, graph)
 
 
+def past_and_next():
+    """past + x, side by side, of which a mask takes some."""
+    axis = part(1, "axis") + number(3, 1) + bytes([20 << 3 & 127 | 128, 1, 2])
+    concat = part(1, "past") + part(1, "x") + part(2, "all") + part(4, "Concat") + part(5, axis)
+    multiply = part(1, "all") + part(1, "mask") + part(2, "y") + part(4, "Mul")
+    graph = part(1, concat) + part(1, multiply) + part(2, "g")
+    graph += part(11, value_info("x", "batch", 1)) + part(11, value_info("mask", "batch", "past + 1"))
+    graph += part(11, value_info("past", "batch", "past"))
+    graph += part(12, value_info("y", "batch", "past + 1"))
+    return number(1, 8) + part(8, part(1, "") + number(2, 17)) + part(7, graph)
+
+
 def expected(x, y):
     e = np.exp(x + y - (x + y).max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
@@ -76,11 +88,32 @@ def test_refuses_others(sized, shape):
         sized(x, x)
 
 
+def test_a_wrong_type_says_no_shape_where_several_are_taken(sized):
+    x = np.zeros((2, 3), "float32")
+    with pytest.raises(tenon.Error) as caught:
+        sized(x, x.astype("float64"))
+    assert caught.value.sentence == "input 'y' is f32, not f64 (convert it: x.astype('float32'))"
+
+
 def test_refuses_two_sizes_of_one_dimension(sized):
-    with pytest.raises(tenon.Error, match="different sizes"):
+    with pytest.raises(tenon.Error, match="input 'x' has size 2 where batch is 3 by the other inputs"):
         sized(np.zeros((2, 3), "float32"), np.zeros((3, 3), "float32"))
     x = np.ones((2, 3), "float32")
     np.testing.assert_allclose(sized(x, x), np.full((2, 3), 1 / 3), rtol=1e-5)
+
+
+def test_axes_that_are_computed_of_others():
+    module = tenon.compile(past_and_next(), dims={"batch": 2, "past": "1..3"}, threads=1)
+    assert module.dims == {"past": [1, 2, 3]}
+    rng = np.random.default_rng(2)
+    for length in (3, 1, 2):
+        x, mask, past = (rng.standard_normal((2, n)).astype("float32") for n in (1, length + 1, length))
+        np.testing.assert_allclose(module(x, mask, past), np.hstack([past, x]) * mask, rtol=1e-6)
+    one, four = np.zeros((2, 1), "float32"), np.zeros((2, 4), "float32")
+    with pytest.raises(tenon.Error, match=r"input 'mask' has size 4 where past \+ 1 is 2"):
+        module(one, four, one)
+    with pytest.raises(tenon.Error, match=r"input 'mask' takes 2 x \(past \+ 1\)"):
+        module(one, np.zeros((2, 9), "float32"), one)
 
 
 def test_profiles_the_size_of_the_inputs(sized):
@@ -110,5 +143,6 @@ def test_threads_of_different_sizes(sized):
 def test_a_batch_is_open_by_default():
     module = tenon.compile(softmax_of_sum(), dims={"seq": 5}, threads=1)
     assert module.dims == {"batch": list(range(1, 9))}
-    with pytest.raises(tenon.Error, match="seq"):
+    with pytest.raises(tenon.Error, match="seq") as caught:
         tenon.compile(softmax_of_sum(), threads=1)
+    assert caught.value.hint == "give sizes: --dims seq=128"

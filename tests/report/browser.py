@@ -18,7 +18,7 @@ import tempfile
 import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
-WIDE, NARROW = 1200, 420
+WIDE, NARROW = 1200, 360
 # What each page must show: (kind of run, widths, kinds of charts with how many at least)
 PAGES = (
     ("whole", (WIDE, NARROW), {"progress": 3, "ranking": 1, "task": 4, "stack": 1, "spark": 10, "flow": 1, "tries": 3}),

@@ -235,12 +235,58 @@ TEST_F(Story, EventsThatCannotBeRead) {
 }
 
 TEST_F(Story, TracesThatDoNotFit) {
-  EXPECT_NE(schedule_text("", "[]").problem, "");
-  EXPECT_NE(schedule_text(kTe, "nonsense").problem, "");
-  EXPECT_NE(schedule_text("nonsense", "[]").problem, "");
-  EXPECT_NE(schedule_text(kTe, R"([["fuse",1,[0,9]]])").problem, "");
+  EXPECT_NE(schedule_text("", "[]", "").problem, "");
+  EXPECT_NE(schedule_text(kTe, "nonsense", "").problem, "");
+  EXPECT_NE(schedule_text("nonsense", "[]", "").problem, "");
+  EXPECT_NE(schedule_text(kTe, R"([["fuse",1,[0,9]]])", "").problem, "");
   EXPECT_EQ(output_shape("nonsense"), "");
   EXPECT_EQ(reproduce_command(kTe, "", "v1"), "");
+}
+
+// Threads are bound on GPUs only, so the nest of a record is shown for a target of its kind.
+TEST_F(Story, LoopNestsOfRunsOnGpus) {
+  const std::string trace = R"([["split",1,1,[7],false],["bind",1,0,1],["bind",1,3,4]])";
+  const std::string card =
+      "nvptx64-nvidia-cuda;sm_90;NVIDIA H200;multiprocessors=132;threads=1024x2048";
+  const ScheduleText shown = schedule_text(kTe, trace, card);
+  EXPECT_EQ(shown.problem, "");
+  EXPECT_NE(shown.loops.find("thread"), std::string::npos) << shown.loops;
+  EXPECT_EQ(schedule_text(kTe, trace, "nvptx64-nvidia-cuda;sm_7;a card of later").problem, "");
+  EXPECT_NE(schedule_text(kTe, trace, "x86_64-unknown-linux-gnu;znver4").problem, "");
+  EXPECT_EQ(schedule_text(kTe, "[]", "x86_64-unknown-linux-gnu;znver4").problem, "");
+}
+
+TEST_F(Story, ProgramsThatAreLeftOutHaveNoCount) {
+  db_->add_task({"k", kTe, "", "relu", 35});
+  tell_run();
+  tell(1, R"({"event":"refused","task":"k","records":0,"why":"programs are left out: it rounds"})");
+  const std::string text = to_markdown(read());
+  EXPECT_NE(text.find("- **programs left out**; first in relu: programs are left out: it rounds"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("records left out"), std::string::npos);
+  EXPECT_EQ(to_html(read()).find("<b>programs left out</b><span>0</span>"), std::string::npos);
+}
+
+TEST_F(Story, ABudgetThatWasNotSpentIsNotCalledUsedUp) {
+  RunStory run;
+  run.reason = "budget";
+  run.budget_s = 5;
+  run.spent_s = 2.6;
+  EXPECT_EQ(ending(run), "finished: the time for searching was used up");
+  run.spent_s = 4.9;
+  EXPECT_EQ(ending(run), "finished: the budget was used up");
+}
+
+TEST_F(Story, OneIsNoPlural) {
+  RunStory run;
+  run.measured = run.trials_limit = run.measured_before = 1;
+  std::string all;
+  for (const Fact& f : facts(run)) all += f.name + ": " + f.value + "\n";
+  for (const char* part :
+       {"budget: 1 trial\n", "measured: 1 program, 0 failed\n", "known before: 1 record\n"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part << all;
+  }
 }
 
 TEST_F(Story, VerdictsOfNetworks) {

@@ -9,7 +9,9 @@
 
 #include "files/array_files.h"
 #include "files/file.h"
+#include "onnx/limits.h"
 #include "onnx/text_model.h"
+#include "runtime/pool.h"
 #include "tools/tenon_command.h"
 
 namespace tenon::testing {
@@ -20,7 +22,7 @@ namespace fs = std::filesystem;
 using onnx::testing::node;
 using onnx::testing::value;
 
-// add: x + y of shape nx3; other: relu of z, 2x5; sized: x reshaped by shape.
+// add: x + y of shape n x 3; other: relu of z, 2x5; sized: x reshaped by shape.
 class Newcomer : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -134,7 +136,8 @@ TEST_F(Newcomer, ArtifactsOfOtherMachinesAreExplained) {
       {"explain", in_dir("arm"), "--task", kernel.substr(0, kernel.find(' ')), "--show", "asm"});
   EXPECT_EQ(task.exit_code, 0) << task.err;
   for (const char* command : {"run", "bench", "profile"}) {
-    expect_user_error(tenon({command, in_dir("arm")}), "it was compiled for aarch64");
+    expect_user_error(tenon({command, in_dir("arm")}),
+                      "arm/libother.so is for aarch64 and does not run on this machine");
   }
   EXPECT_EQ(tenon({"verify", in_dir("arm")}).exit_code, 0);
 }
@@ -158,11 +161,11 @@ TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
       {{"--dims", "n=1,m=2..3"}, "no input of the model has a dimension 'm' that is open"},
       {{"--dims", "n=1..99999999"}, "'1..99999999' are 99999999 sizes, more than the 65536"},
       {{"--dims", "n=8..1"}, "'8..1' is no range of sizes"},
-      {{"--shape", "x:2x4"}, "input 'x': shape 2x4 does not fit nx3"},
+      {{"--shape", "x:2x4"}, "input 'x': shape 2x4 does not fit n x 3"},
       {{"--shape", "q:2x4"}, "the model has no input 'q'"},
       {{"--bind", "x"}, "NAME=VALUE or NAME=@FILE.npy expected"},
       {{"--bind", "q=1"}, "the model has no input 'q'"},
-      {{"--bind", "x=1"}, "one value does not fit input 'x', which is nx3"},
+      {{"--bind", "x=1"}, "one value does not fit input 'x', which is n x 3"},
       {{"--bind", "x=[[1,2,3],[1,2]]"}, "has lists of different lengths"},
       {{"--bind", "x=[[1,2,x]]"}, "'x' is no f32, which input 'x' has"},
       {{"--bind", "x=[[1,2,3]"}, "is not complete"},
@@ -178,7 +181,7 @@ TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
 TEST_F(Newcomer, ScalarsThatDoNotFitAreCalledScalars) {
   files::write_npy(in_dir("scalar.npy"), ir::Array(ir::kF32, {}));
   expect_user_error(tenon({"check", file("add"), "--bind", "x=@" + in_dir("scalar.npy")}),
-                    "input 'x': a scalar does not fit nx3");
+                    "input 'x': a scalar does not fit n x 3");
   files::write_npy(in_dir("ints.npy"), ir::Array(ir::kI64, {2, 3}));
   expect_user_error(tenon({"check", file("add"), "--bind", "x=@" + in_dir("ints.npy")}),
                     "input 'x': bound to elements of i64, f32 is wanted");
@@ -241,6 +244,88 @@ TEST_F(Newcomer, VerboseSaysMore) {
   EXPECT_TRUE(contains(some.err, "kernel   k0_") && contains(some.err, "plan     ")) << some.err;
   EXPECT_TRUE(contains(all.err, "  nodes  ") && !contains(some.err, "  nodes  ")) << all.err;
   EXPECT_TRUE(contains(tenon({"run", in_dir("add"), "-v"}).err, "artifact "));
+  const Outcome checked = tenon({"check", file("other"), "-v"});
+  EXPECT_TRUE(contains(checked.err, "import   2 nodes in ")) << checked.err;
+  EXPECT_TRUE(contains(checked.err, "task     relu  1 call")) << checked.err;
+  EXPECT_EQ(tenon({"check", file("other")}).err, "");
+}
+
+// Words of a text with one blank between them: docs break their lines elsewhere.
+std::string in_one_line(const std::string& text) {
+  std::istringstream words(text);
+  std::string line, word;
+  while (words >> word) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+TEST_F(Newcomer, OpsetsAreTheSameInProgramAndDocs) {
+  const int64_t next = onnx::kNewestOpset + 1;
+  const std::string told = onnx::supported_opsets();
+  EXPECT_TRUE(contains(told, "7 to " + std::to_string(onnx::kNewestOpset) + " are read")) << told;
+  write("newer", value("input", "x", "2") + node("Relu", "x", "y") + value("output", "y", "2"),
+        "opset_import { version: " + std::to_string(next) + " }\n");
+  const Outcome o = tenon({"check", file("newer")});
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_TRUE(contains(o.err, "opset " + std::to_string(next) + " is not supported: " + told))
+      << o.err;
+  for (const char* page : {"ops.md", "models.md"}) {
+    const std::string docs =
+        in_one_line(files::read_file(std::string(TENON_EXAMPLES "/../docs/") + page));
+    EXPECT_TRUE(contains(docs, told)) << page;
+  }
+}
+
+TEST_F(Newcomer, OneIsNoPlural) {
+  const Args bench = {"bench", in_dir("other"), "--iterations", "1", "--duration", "0", "--warmup",
+                      "0"};
+  const Outcome one = tenon(bench);
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_TRUE(one.out.starts_with("1 run  ")) << one.out;
+  const Outcome streams = tenon({"bench", in_dir("other"), "--streams", "1", "--threads", "1",
+                                 "--duration", "0.02", "--warmup", "0"});
+  ASSERT_EQ(streams.exit_code, 0) << streams.err;
+  EXPECT_TRUE(contains(streams.out, "1 stream x   1 thread  throughput")) << streams.out;
+  EXPECT_TRUE(contains(streams.out, " us\n")) << streams.out;  // ten numbers take no millisecond
+  write("lone", value("input", "x", "2") + node("Abs", "x", "y") + value("output", "y", "2"));
+  EXPECT_TRUE(contains(compile("lone", "lone", {"--lock", in_dir("other")}).err,
+                       "has no schedule for the task of this model"));
+}
+
+TEST_F(Newcomer, BenchSaysHowManyThreadsRun) {
+  const Outcome o = tenon({"bench", in_dir("other"), "--iterations", "2", "--warmup", "0",
+                           "--duration", "0", "--threads", "999", "--json"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["threads"], runtime::plan_pool(999).threads);
+}
+
+TEST_F(Newcomer, NativeIsTheHost) {
+  const Json host = Json::parse(compile("other", "h", {"--target", "host", "--json"}).out);
+  const Json native = Json::parse(compile("other", "n", {"--target", "native", "--json"}).out);
+  EXPECT_EQ(host["target"], native["target"]);
+}
+
+TEST_F(Newcomer, IndicesThatNobodyChecksAreTold) {
+  write("rows", value("input", "table", "5 2") + value("input", "at", "3", 7) +
+                    node("Gather", "table at", "y", "name: \"pick\"") +
+                    value("output", "y", "3 2"));
+  const Outcome o = tenon({"check", file("rows")});
+  EXPECT_EQ(o.exit_code, 0);
+  EXPECT_TRUE(contains(o.err, "note     pick: indices are known when the model runs only"))
+      << o.err;
+  EXPECT_EQ(Json::parse(tenon({"check", file("rows"), "--json"}).out)["unchecked_indices"],
+            Json({"pick"}));
+  compile("rows", "rows", {});
+  EXPECT_TRUE(contains(files::read_file(in_dir("rows") + "/rows.h"),
+                       "one outside of what it reads means the nearest place"));
+}
+
+TEST_F(Newcomer, WhatDecidesAboutSizesIsNotToBeBound) {
+  write("marks", value("input", "image", "1 3 4 4") + node("NonZero", "image", "y") +
+                     value("output", "y", "4 n", 7));
+  const Outcome o = tenon({"check", file("marks")});
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_TRUE(contains(o.err, "depends on the operand, that is on 'image'")) << o.err;
+  EXPECT_FALSE(contains(o.err, "--bind")) << o.err;
 }
 
 TEST_F(Newcomer, TargetsAreListed) {

@@ -49,8 +49,8 @@ TEST_F(SizedModels, CheckNamesAllThatIsOpenAtOnce) {
   const Outcome o = tenon({"check", file("odd")});
   EXPECT_EQ(o.exit_code, 3);
   for (const char* part : {"\"pixels\": shape ?x3x?x? is open",
-                           "\"ids\": dimension 'tokens' of shape nxtokens is open",
-                           "\"sound\": dimension 'samples' of shape nxsamples is open",
+                           "\"ids\": dimension 'tokens' of shape n x tokens is open",
+                           "\"sound\": dimension 'samples' of shape n x samples is open",
                            "tokens=128", "samples=16000", "--shape pixels:1..8x3x224x224"}) {
     EXPECT_TRUE(contains(o.err, part)) << part << "\n" << o.err;
   }
@@ -99,6 +99,109 @@ TEST_F(SizedModels, CompareChecksTheSizeThatIsAskedFor) {
     const Outcome o = tenon(args);
     EXPECT_EQ(o.exit_code, 0) << o.err << o.out;
   }
+}
+
+// A decoder's: the mask is as long as what was and what comes together.
+TEST_F(SizedModels, WhatIsComputedIsNotAskedFor) {
+  std::string mask = value("input", "mask", "batch SUM");
+  mask.replace(mask.find("SUM"), 3, "past_length + 1");
+  write("kv", value("input", "x", "batch 1") + mask + value("input", "past", "batch past_length") +
+                  node("Concat", "past x", "all", "attribute { name: \"axis\" type: INT i: 1 }") +
+                  node("Mul", "all mask", "y") + value("output", "y", "batch n"));
+  const Outcome asked = tenon({"check", file("kv")});
+  EXPECT_TRUE(contains(asked.err, "hint: give sizes: --dims past_length=128\n")) << asked.err;
+  EXPECT_TRUE(contains(asked.err, "'past_length' of shape batch x past_length + 1 is open"))
+      << asked.err;
+  expect_user_error(tenon({"check", file("kv"), "--dims", "past_length + 1=4"}),
+                    "'past_length + 1' is computed, and has no size of its own");
+  expect_user_error(
+      tenon({"check", file("kv"), "--dims", "batch=1,past_length=4", "--shape", "mask:1x4"}),
+      "input 'mask': axis 1 is past_length + 1, which is 5 here, not 4");
+  const std::string out = dir() + "/kv";
+  const Outcome made =
+      tenon({"compile", file("kv"), "-o", out, "--dims", "batch=2,past_length=1..3"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_TRUE(contains(made.out, "sizes    past_length 1..3; 3 compiled")) << made.out;
+  const Json shown = Json::parse(files::read_file(out + "/kv.json"));
+  EXPECT_EQ(shown["inputs"][1]["computed"]["1"], "past_length + 1");
+  EXPECT_TRUE(contains(files::read_file(out + "/kv.h"), "2 x (past_length + 1)"));
+  const Json ran = Json::parse(tenon({"run", out, "--dims", "past_length=2", "--json"}).out);
+  EXPECT_EQ(ran["outputs"][0]["shape"], Json({2, 3}));
+  EXPECT_EQ(tenon({"compare", file("kv"), out, "--dims", "batch=2,past_length=1"}).exit_code, 0);
+  EXPECT_EQ(tenon({"compare", file("kv"), out}).exit_code, 0);
+  const std::string npy = dir() + "/part.npy";
+  files::write_npy(npy, ir::Array(ir::kF32, {2, 1}));
+  EXPECT_EQ(tenon({"run", out, "--inputs", "past=@" + npy}).exit_code, 0);
+  files::write_npy(npy, ir::Array(ir::kF32, {2, 4}));
+  expect_user_error(tenon({"run", out, "--dims", "past_length=1", "--inputs", "mask=@" + npy}),
+                    "input 'mask' has size 4 where past_length + 1 is 2 by the other inputs");
+}
+
+TEST_F(SizedModels, AxesWithoutNamesAreCalledByTheirPlace) {
+  write("nameless",
+        value("input", "x", "? ?") + node("Relu", "x", "y") + value("output", "y", "? ?"));
+  const Outcome one = tenon({"check", file("nameless"), "--dims", "x.0=2,x.1=4", "--json"});
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_EQ(Json::parse(one.out)["inputs"][0]["shape"], Json({2, 4}));
+  const Outcome several = tenon({"check", file("nameless"), "--dims", "x.1=4..6", "--json"});
+  ASSERT_EQ(several.exit_code, 0) << several.err;
+  EXPECT_EQ(Json::parse(several.out)["sizes"][0]["name"], "batch");
+  EXPECT_EQ(Json::parse(several.out)["sizes"][1]["name"], "x.1");
+  EXPECT_EQ(Json::parse(several.out)["inputs"][0]["shape"], Json({8, 6}));
+  expect_user_error(tenon({"check", file("nameless"), "--dims", "x.2=4"}), "dimension 'x.2'");
+}
+
+TEST_F(SizedModels, InputsOfWhatCannotBeImportedAreTold) {
+  const Outcome o = tenon({"check", file("odd"), "--json"});
+  EXPECT_EQ(o.exit_code, 3);
+  const Json answer = Json::parse(o.out);
+  EXPECT_EQ(answer["inputs"][0]["shape"], Json({nullptr, 3, nullptr, nullptr}));
+  EXPECT_EQ(answer["inputs"][1]["shape"], Json({"n", "tokens"}));
+  EXPECT_TRUE(contains(o.err, "odd.onnx: 3 inputs need sizes")) << o.err;
+}
+
+TEST_F(SizedModels, WhatIsWrongWithSizesSaysWhereAndHowItWasWritten) {
+  expect_user_error(tenon({"check", file("net"), "--dims", "seq=4,batch"}),
+                    "'--dims seq=4,batch': 'batch' is no size");
+  write("table",
+        value("input", "x", "seq 3") +
+            "initializer { name: \"two\" data_type: 7 dims: 1 int64_data: 1 }\n"
+            "initializer { name: \"axes\" data_type: 7 dims: 1 int64_data: 0 }\n" +
+            node("Shape", "x", "shape") + node("Gather", "shape axes", "n") +
+            node("Sub", "n two", "last") +
+            "initializer { name: \"rows\" data_type: 1 dims: 4 float_data: [1, 2, 3, 4] }\n" +
+            node("Gather", "rows last", "y") + value("output", "y", "1"));
+  const Outcome o = tenon({"compile", file("table"), "-o", dir() + "/t", "--dims", "seq=3..6"});
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_TRUE(contains(o.err, "1 node cannot be imported at seq=6")) << o.err;
+}
+
+TEST_F(SizedModels, SeveralTargetsTellSizesOnce) {
+  const Outcome o = tenon({"compile", file("net"), "-o", dir() + "/levels", "--dims", "seq=3",
+                           "--target", "x86-64-v2,x86-64-v3"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_EQ(o.err.find("sizes    batch=1..8"), o.err.rfind("sizes    batch=1..8")) << o.err;
+  EXPECT_TRUE(contains(o.err, "sizes    batch=1..8")) << o.err;
+  EXPECT_TRUE(contains(o.out, "of each size; ")) << o.out;
+}
+
+// Batches of several sizes may take other steps, which have nodes all the same.
+TEST_F(SizedModels, ProfilesOfEverySizeNameNodes) {
+  for (const char* sizes : {"batch=1,seq=3", "batch=4,seq=8"}) {
+    const Outcome o = tenon({"profile", artifact(), "--dims", sizes, "--runs", "2", "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    for (const Json& row : Json::parse(o.out)["rows"]) {
+      EXPECT_FALSE(row["nodes"].empty()) << sizes << row;
+    }
+  }
+}
+
+TEST_F(SizedModels, HintsAreWrittenForAShell) {
+  std::string odd = value("input", "x", "batch NAME");
+  odd.replace(odd.find("NAME"), 4, "a long name");
+  write("blank", odd + node("Relu", "x", "y") + value("output", "y", "batch n"));
+  const Outcome o = tenon({"check", file("blank")});
+  EXPECT_TRUE(contains(o.err, "give sizes: --dims 'a long name=128'\n")) << o.err;
 }
 
 TEST_F(SizedModels, WhatIsOutsideIsRefused) {

@@ -305,6 +305,20 @@ TEST(Tune, CompileTakesTheBestRecords) {
       << plain.err;
 }
 
+// Defaults that a run kept are no records that are missing.
+TEST(Tune, CompileSaysThatTheRunKeptTheDefaults) {
+  const TuneFolder f("tune_defaults");
+  const Outcome run =
+      f.run({"--trials", "2", "--round", "2", "--threads", "1", "--json", "--pairs", "off"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  ASSERT_EQ(Json::parse(run.out)["models"][0]["tuned"], 0) << run.out;
+  const Outcome o = tenon({"compile", f.path("net.onnx").string(), "-o", f.path("out").string(),
+                           "--db", f.path("t.db").string(), "--threads", "1"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_NE(o.err.find("t.db: the run kept the defaults"), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find("no schedule"), std::string::npos) << o.err;
+}
+
 TEST(Tune, ForLogsALineNowAndThen) {
   const TuneFolder f("tune_plain");
   const auto run = f.start({"--budget", "10m", "--round", "4"});

@@ -157,6 +157,7 @@ TEST_F(Verdicts, WhatTheRunRejectedIsNotUsed) {
   ASSERT_NE(r.plan.find(kept_.key), nullptr);
   EXPECT_EQ(r.plan.find(kept_.key)->from, plan::From::kMeasured);
   EXPECT_EQ(r.plan.find(dropped_.key), nullptr);
+  EXPECT_EQ(r.judged, (std::set<std::string>{kept_.key, dropped_.key}));
   ASSERT_NE(r.plan.find(other_.key), nullptr) << "the run knows nothing of it";
   EXPECT_EQ(r.plan.find(other_.key)->from, plan::From::kRecord);
   EXPECT_TRUE(r.layout_times.empty());
@@ -170,6 +171,7 @@ TEST_F(Verdicts, AreOfOneModelAndOfRunsThatEnded) {
   judge("net", /*finished=*/false);
   const BestRecords r = records();
   EXPECT_EQ(r.run, "");
+  EXPECT_TRUE(r.judged.empty());
   ASSERT_NE(r.plan.find(dropped_.key), nullptr);
   EXPECT_EQ(r.plan.find(dropped_.key)->from, plan::From::kRecord);
 }

@@ -21,20 +21,30 @@ void tell_misses(const ModelOptions& options, const plan::NetworkPlan& made,
   });
   const auto tasks = std::ssize(made.tasks);
   if (!asked || served == tasks) return;
-  const std::string source = options.lock.empty() ? options.records_from : options.lock;
-  if (served > 0) {
-    console.note(fmt::format("{} has schedules for {} of {} tasks; the others have defaults",
-                             escaped(source), served, tasks));
+  const auto kept = std::count_if(made.tasks.begin(), made.tasks.end(), [&](const auto& t) {
+    const plan::TaskPlan* program = given.find(t.task);
+    return (program == nullptr || !program->has_program) && options.judged.contains(t.task);
+  });
+  if (served == 0 && kept == tasks) {
+    console.note(fmt::format("{}: the run kept the defaults", escaped(options.records_from)));
     return;
   }
+  const std::string source = options.lock.empty() ? options.records_from : options.lock;
+  if (served > 0) {
+    console.note(fmt::format("{} has schedules for {} of {}; the others have defaults",
+                             escaped(source), served, counted(tasks, "task")));
+    return;
+  }
+  const std::string missed =
+      tasks == 1 ? "the task of this model" : fmt::format("any of the {} tasks", tasks);
   console.warn(
       options.lock.empty()
-          ? fmt::format("{} has no schedule that was kept for any of the {} tasks, at this target "
-                        "and number of threads: all have defaults (tenon db why-miss says more)",
-                        escaped(source), tasks)
-          : fmt::format("{} has no schedule for any of the {} tasks: it is of another model, of "
-                        "other sizes or of another target; all have defaults",
-                        escaped(source), tasks));
+          ? fmt::format("{} has no schedule that was kept for {}, at this target and number of "
+                        "threads: defaults are taken (tenon db why-miss says more)",
+                        escaped(source), missed)
+          : fmt::format("{} has no schedule for {}: it is of another model, of other sizes or of "
+                        "another target; defaults are taken",
+                        escaped(source), missed));
 }
 
 }  // namespace tenon::tools

@@ -158,15 +158,17 @@ void add_compile_options(CLI::App& command, ModelOptions& options) {
 }
 
 std::map<std::string, onnx::Sizes> parse_dims(const std::vector<std::string>& texts) {
-  std::map<std::string, std::string> lists;
+  std::map<std::string, std::string> lists, written;
   std::string last;
   for (const std::string& part : split_list(texts)) {
     const size_t equals = part.rfind('=');
     if (equals != std::string::npos && equals > 0) {
       last = part.substr(0, equals);
       lists[last] = part.substr(equals + 1);
+      written[last] = part;
     } else if (!last.empty() && !part.empty() && equals == std::string::npos) {
       lists[last] += "|" + part;
+      written[last] += "," + part;
     } else {
       throw UserError(
           fmt::format("--dims '{}': NAME=N expected (or NAME=N..N, or NAME=N,N)", part));
@@ -174,7 +176,7 @@ std::map<std::string, onnx::Sizes> parse_dims(const std::vector<std::string>& te
   }
   std::map<std::string, onnx::Sizes> dims;
   for (const auto& [name, list] : lists) {
-    dims[name] = onnx::parse_sizes(list, fmt::format("--dims {}={}", name, list));
+    dims[name] = onnx::parse_sizes(list, "--dims " + written[name]);
   }
   return dims;
 }
@@ -284,12 +286,21 @@ onnx::Imported import_sizes(const Opened& opened, const onnx::ImportOptions& siz
   }
 }
 
+// `where` is the sizes that it was imported at, if there are several: " at seq=600".
 [[noreturn]] void end_import(const onnx::ImportError& error, const ModelOptions& options,
-                             const Console& console) {
+                             const Console& console, const std::string& where = "") {
   print_problems(error.problems(), console);
-  throw CommandError(kExitImport,
-                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
-                                 onnx::count_text(error.problems())));
+  throw CommandError(kExitImport, fmt::format("{}: {}{}", files::display_name(options.path),
+                                              onnx::refusal_text(error.problems()), where));
+}
+
+// " at batch=8,seq=600"
+std::string sizes_text(const onnx::OpenSizes& open, const std::vector<int64_t>& sizes) {
+  std::vector<std::string> parts;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    parts.push_back(fmt::format("{}={}", open.dims[d].name, sizes[d]));
+  }
+  return fmt::format(" at {}", fmt::join(parts, ","));
 }
 
 }  // namespace
@@ -442,8 +453,8 @@ target::Target target_of(const ModelOptions& options) {
 
 namespace {
 
-void tell_taken(const Opened& opened, const Console& console) {
-  if (!opened.sizes.taken.empty()) {
+void tell_taken(const Opened& opened, const ModelOptions& options, const Console& console) {
+  if (!options.sizes_told && !opened.sizes.taken.empty()) {
     console.note(
         fmt::format("sizes    {} (--dims says otherwise)", fmt::join(opened.sizes.taken, ",")));
   }
@@ -519,8 +530,11 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
   compile::OpenModel model;
   for (const onnx::OpenSizes::Dim& d : opened.sizes.dims) model.dims.push_back({d.name, d.sizes});
   model.input_dims = opened.sizes.input_dims;
+  model.input_sums = opened.sizes.input_sums;
+  std::string where;
   model.at = [&](const std::vector<int64_t>& sizes) {
     const auto start = std::chrono::steady_clock::now();
+    where = sizes_text(opened.sizes, sizes);
     onnx::Imported imported = import_sizes(opened, opened.sizes.at(sizes));
     result.import_s += seconds_since(start);
     result.info = imported.info;
@@ -530,7 +544,7 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
   try {
     result.program = compile::compile_sizes(model, model_name(options, name), how);
   } catch (const onnx::ImportError& error) {
-    end_import(error, options, console);
+    end_import(error, options, console, where);
   } catch (const compile::MissingSchedule& error) {
     throw CommandError(kExitFrozen, error.what());
   }
@@ -543,14 +557,14 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
 
 Planned plan_model(const ModelOptions& options, const std::string& name, const Console& console) {
   const Opened opened = open_model(options);
-  tell_taken(opened, console);
+  tell_taken(opened, options, console);
   return plan_opened(opened, options, name, console);
 }
 
 Compiled compile_model(const ModelOptions& options, const std::string& name,
                        const Console& console) {
   const Opened opened = open_model(options);
-  tell_taken(opened, console);
+  tell_taken(opened, options, console);
   if (!opened.sizes.dims.empty()) {
     Compiled result = compile_opened(opened, options, name, console);
     result.program.provenance = provenance(options, result.info);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,13 @@ struct ModelOptions {
   std::vector<std::string> dims;    // "batch=1", "batch=1..8"
   std::vector<std::string> shapes;  // "x:1x3x224x224" or "x[1..8,3,224,224]"
   onnx::Sizes batch = {1};          // of a batch that nothing is said about
-  std::vector<std::string> binds;   // "name=16000", "name=@file.npy"
+  bool sizes_told = false;  // those of such a batch: a model for several targets tells them once
+  std::vector<std::string> binds;  // "name=16000", "name=@file.npy"
   std::string target = "host";
   std::string lock;                // lock file, or the folder of an artifact
   plan::NetworkPlan records;       // used where the lock has no program
   std::string records_from;        // the database that they are of, for people
+  std::set<std::string> judged;    // tasks that the run of the records has kept something for
   plan::LayoutTimes layout_times;  // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;

@@ -36,7 +36,7 @@ report::Network measure_network(const ModelOptions& options, int threads, const 
   const LoadedModel loaded(options, console);
   const artifact::Model& model = loaded.model();
   report::Network network = read_network(model.directory().string());
-  artifact::LoadedSession session(model, threads, load_inputs({}, model.inputs()));
+  artifact::LoadedSession session(model, threads, load_inputs({}, model.inputs(), model.dims()));
   const timing::Pinned pinned(session.session().threads());
   const measure::StepTimes times = measure::measure_steps(session, kRuns);
   std::vector<double> seconds;

@@ -37,7 +37,7 @@ std::string type_text(ir::DType dtype, const std::vector<int64_t>& shape) {
 bool same_shape(const TensorInfo& tensor, const std::vector<int64_t>& shape) {
   bool same = shape.size() == tensor.shape.size();
   for (size_t a = 0; same && a < shape.size(); ++a) {
-    const bool open = !tensor.dims.empty() && tensor.dims[a] >= 0;
+    const bool open = (!tensor.dims.empty() && tensor.dims[a] >= 0) || tensor.sums.count(a) != 0;
     same = open || shape[a] == tensor.shape[a];
   }
   return same;
@@ -62,8 +62,8 @@ ir::Array read_tensor(const std::string& file, const TensorInfo& tensor) {
 
 class InputLoader {
  public:
-  explicit InputLoader(const std::vector<TensorInfo>& tensors)
-      : tensors_(tensors), arrays_(tensors.size()) {}
+  InputLoader(const std::vector<TensorInfo>& tensors, const std::vector<artifact::Dim>& dims)
+      : tensors_(tensors), dims_(dims), arrays_(tensors.size()) {}
 
   void add(const std::string& spec) {
     constexpr std::string_view kSeed = "seed:";
@@ -84,6 +84,7 @@ class InputLoader {
 
   std::vector<ir::Array> finish() {
     Rng rng(seed_);
+    artifact::compute_sizes(tensors_, dims_);
     std::vector<ir::Array> all;
     for (size_t i = 0; i < tensors_.size(); ++i) {
       // Drawn for every tensor, so that giving one does not change the others.
@@ -99,6 +100,7 @@ class InputLoader {
     for (size_t a = 0; a < t.dims.size(); ++a) {
       if (t.dims[a] >= 0) in.shape[a] = -1;
     }
+    for (const auto& [axis, sum] : t.sums) in.shape[axis] = -1;
     in.dim_names.resize(t.shape.size());
     return in;
   }
@@ -180,6 +182,7 @@ class InputLoader {
   }
 
   std::vector<TensorInfo> tensors_;
+  const std::vector<artifact::Dim>& dims_;
   std::vector<std::optional<ir::Array>> arrays_;
   uint64_t seed_ = 1;
 };
@@ -197,8 +200,9 @@ void add_input_options(CLI::App& command, std::vector<std::string>& specs) {
 }
 
 std::vector<ir::Array> load_inputs(const std::vector<std::string>& specs,
-                                   const std::vector<TensorInfo>& tensors) {
-  InputLoader loader(tensors);
+                                   const std::vector<TensorInfo>& tensors,
+                                   const std::vector<artifact::Dim>& dims) {
+  InputLoader loader(tensors, dims);
   for (const std::string& spec : specs) {
     loader.add(spec);
   }

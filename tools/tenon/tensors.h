@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "artifact/program.h"
+#include "artifact/model.h"
 #include "files/array_files.h"
 #include "ir/interp.h"
 #include "support/rng.h"
@@ -21,9 +21,10 @@ namespace tenon::tools {
 
 void add_input_options(CLI::App& command, std::vector<std::string>& specs);
 
-// One array per tensor, of its type and shape. Throws UserError.
+// One array per tensor, of its type and shape; open dimensions have the sizes of arrays that are given. Throws UserError.
 std::vector<ir::Array> load_inputs(const std::vector<std::string>& specs,
-                                   const std::vector<artifact::TensorInfo>& tensors);
+                                   const std::vector<artifact::TensorInfo>& tensors,
+                                   const std::vector<artifact::Dim>& dims);
 
 // Recorded outputs: an .npz (by name, or by position where no name fits), a folder with
 // output_N.pb, or an .npy for a single output.

@@ -32,7 +32,7 @@ void require_countable(const ir::Array& a) {
 }
 
 std::vector<ValueId> convert_non_zero(Convert& c) {
-  const ir::Array& x = c.constant(0, "the operand");
+  const ir::Array& x = c.decisive(0, "the operand");
   require_countable(x);
   std::vector<int64_t> places;
   for (int64_t i = 0; i < x.elements(); ++i) {

@@ -70,8 +70,8 @@ std::vector<int64_t> suppress(const std::vector<Box>& boxes, const std::vector<d
 }
 
 std::vector<ValueId> convert_non_max_suppression(Convert& c) {
-  const ir::Array& boxes = c.constant(0, "the boxes");
-  const ir::Array& scores = c.constant(1, "the scores");
+  const ir::Array& boxes = c.decisive(0, "the boxes");
+  const ir::Array& scores = c.decisive(1, "the scores");
   const Shape& s = scores.shape();
   if (s.size() != 3 || boxes.shape() != Shape{s[0], s[2], 4}) {
     refuse("boxes of [batch, count, 4] and scores of [batch, classes, count] are needed");

@@ -12,6 +12,8 @@
 namespace tenon::report {
 namespace {
 
+constexpr double kMostlySpent = 0.9;  // of a budget
+
 // Differences below this are not worth a word, whatever the interval says.
 constexpr double kSame = 0.005;
 
@@ -116,6 +118,9 @@ Verdict verdict(const RunStory& run, const ModelStory& model) {
 }
 
 std::string ending(const RunStory& run) {
+  // Time is kept for comparing networks at the end, which may take less.
+  const bool early = run.spent_s < kMostlySpent * run.budget_s;
+  if (run.reason == "budget" && early) return "finished: the time for searching was used up";
   if (run.reason == "budget") return "finished: the budget was used up";
   if (run.reason == "trials") return "finished: the trials were used up";
   if (run.reason == "exhausted") return "finished: nothing was left to try";
@@ -163,15 +168,19 @@ std::vector<Fact> facts(const RunStory& run) {
   add("protocol", run.protocol);
   std::string budget = run.budget_s > 0 ? duration_text(run.budget_s) : "";
   if (run.trials_limit > 0) {
-    budget += fmt::format("{}{} trials", budget.empty() ? "" : ", ", grouped(run.trials_limit));
+    budget +=
+        (budget.empty() ? "" : ", ") + counted(static_cast<size_t>(run.trials_limit), "trial");
   }
   add("budget", budget);
   add("spent",
       duration_text(run.spent_s) + (run.parts > 1 ? fmt::format(" in {} parts", run.parts) : ""));
   add("measured",
-      fmt::format("{} programs, {} failed{}", grouped(run.measured), grouped(run.failed),
+      fmt::format("{}, {} failed{}", counted(static_cast<size_t>(run.measured), "program"),
+                  grouped(run.failed),
                   run.again > 0 ? fmt::format("; {} again at the end", grouped(run.again)) : ""));
-  if (run.measured_before > 0) add("known before", grouped(run.measured_before) + " records");
+  if (run.measured_before > 0) {
+    add("known before", counted(static_cast<size_t>(run.measured_before), "record"));
+  }
   if (run.history) add("history", history_text(*run.history));
   add("transplanted", transplants_text(run));
   if (run.first_artifact_s) add("first artifact after", duration_text(*run.first_artifact_s));

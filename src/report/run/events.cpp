@@ -194,6 +194,10 @@ class Reader {
   }
   // Each part of a run tells them again.
   void take_event(const events::Refused& e) {
+    if (e.records == 0) {
+      told_.left_out.push_back({"programs left out", 0, e.task, "", e.why, "", ""});
+      return;
+    }
     std::erase_if(told_.refused, [&](const Failure& f) { return f.task == e.task; });
     told_.refused.push_back({"records left out", e.records, e.task, "", e.why, "", ""});
   }

@@ -23,8 +23,9 @@ struct TaskNotes {
 
 struct Told {
   RunStory story;
-  std::map<std::string, TaskNotes> notes;                  // by task key
-  std::vector<Failure> wrong, undecided, refused, faults;  // one per event
+  std::map<std::string, TaskNotes> notes;  // by task key
+  // One per event; nothing counts the programs that were left out.
+  std::vector<Failure> wrong, undecided, refused, left_out, faults;
 };
 
 Told read_events(const std::vector<db::EventRow>& events);

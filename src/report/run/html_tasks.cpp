@@ -180,7 +180,7 @@ std::string failure_row(const Failure& f, int64_t most) {
       "<li><div class=\"kind\"><b>{}</b><span>{}</span><svg class=\"bar\" viewBox=\"0 0 1000 10\" "
       "preserveAspectRatio=\"none\" aria-hidden=\"true\"><path class=\"bad\" d=\"M0 "
       "0H{:.6g}V10H0z\"/></svg></div><div class=\"first\"><p>{}</p>{}</div></li>",
-      escape_html(f.outcome), grouped(f.count),
+      escape_html(f.outcome), f.count > 0 ? grouped(f.count) : "",
       1000.0 * static_cast<double>(f.count) / static_cast<double>(std::max<int64_t>(most, 1)),
       f.error.empty()
           ? "<span class=\"note\">its error was not kept</span>"

@@ -71,7 +71,8 @@ std::string failure_rows(const RunStory& run) {
   if (run.failures.empty()) return "Nothing failed.\n\n";
   std::string out;
   for (const Failure& f : run.failures) {
-    out += fmt::format("- **{}** {}", escape_markdown(f.outcome), grouped(f.count));
+    out += fmt::format("- **{}**{}", escape_markdown(f.outcome),
+                       f.count > 0 ? " " + grouped(f.count) : "");
     if (!f.error.empty()) {
       out += fmt::format("; first in {}: {}", escape_markdown(f.label.empty() ? f.task : f.label),
                          escape_markdown(f.error));
@@ -92,10 +93,10 @@ std::string ranking_rows(const RunStory& run) {
   }
   const int64_t k = run.ranking.back().k;
   return fmt::format(
-      "Mean of the last {} rounds: {:.2f} of the pairs ordered right, {:.2f} of the best {} among "
+      "Mean of the last {}: {:.2f} of the pairs ordered right, {:.2f} of the best {} among "
       "its "
       "first {}, its first {} at {:.2f} of the best speed.\n\n",
-      n, mean.pairwise, mean.recall, k, k, k, mean.top);
+      counted(n, "round"), mean.pairwise, mean.recall, k, k, k, mean.top);
 }
 
 std::string wall_rows(const RunStory& run) {

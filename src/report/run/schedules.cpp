@@ -14,10 +14,21 @@
 namespace tenon::report {
 namespace {
 
-// Replay asks nothing of the target, so a trace of another machine is shown like one of this.
-schedule::State initial_state(const std::string& te) {
+// A target of the kind that the fingerprint is of. Replay asks a GPU how threads are bound, and nothing of a CPU, so a trace
+// of another machine is shown like one of this.
+target::Target target_like(const std::string& fingerprint) {
+  target::Target found;
+  for (const target::Target& t : target::gpu_targets()) {
+    if (!fingerprint.starts_with(t.triple + ";")) continue;
+    found = t;
+    if (fingerprint.starts_with(fmt::format("{};{};", t.triple, t.gpu().processor))) return t;
+  }
+  return found;
+}
+
+schedule::State initial_state(const std::string& te, const std::string& fingerprint) {
   return {std::make_shared<const te::ComputeDag>(te::parse(te, "task")),
-          std::make_shared<const target::Target>()};
+          std::make_shared<const target::Target>(target_like(fingerprint))};
 }
 
 // 'it'\''s': what a shell reads as one word.
@@ -43,7 +54,8 @@ int threads_of(const std::string& protocol) {
 
 }  // namespace
 
-ScheduleText schedule_text(const std::string& te, const std::string& trace_json) {
+ScheduleText schedule_text(const std::string& te, const std::string& trace_json,
+                           const std::string& target) {
   ScheduleText out;
   out.json = trace_json;
   if (te.empty()) {
@@ -51,7 +63,7 @@ ScheduleText schedule_text(const std::string& te, const std::string& trace_json)
     return out;
   }
   try {
-    const schedule::State initial = initial_state(te);
+    const schedule::State initial = initial_state(te, target);
     const schedule::Trace trace = schedule::trace_from_json(trace_json);
     out.trace = schedule::to_text(trace, initial);
     const schedule::Replayed replayed = schedule::replay_steps(initial, trace);

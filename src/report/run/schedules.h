@@ -8,8 +8,10 @@
 
 namespace tenon::report {
 
-// Never throws: what cannot be read or replayed says so in `problem`.
-ScheduleText schedule_text(const std::string& te, const std::string& trace_json);
+// `target` is the fingerprint of the machine that the trace is for. Never throws: what cannot be read or replayed says so
+// in `problem`.
+ScheduleText schedule_text(const std::string& te, const std::string& trace_json,
+                           const std::string& target);
 
 // "1x64x28x28" of the first output; empty if the text cannot be read.
 std::string output_shape(const std::string& te);

@@ -97,11 +97,11 @@ class Records {
     std::string start = notes.start_trace;
     if (start.empty()) start = trace_of(all, t.default_s);
     if (start.empty() && !t.default_s) start = first_trace(t.key);
-    if (!start.empty()) t.start = schedule_text(t.te, start);
+    if (!start.empty()) t.start = schedule_text(t.te, start, story_.target);
     if (!t.tuned) return;
     std::string best = notes.best_trace;
     if (best.empty()) best = trace_of(all, t.best_s);
-    if (!best.empty()) t.winner = schedule_text(t.te, best);
+    if (!best.empty()) t.winner = schedule_text(t.te, best, story_.target);
   }
 
   // The default is what a task is measured with first, so one that failed is found here.
@@ -138,6 +138,7 @@ class Records {
     add_told(told_.wrong);
     add_told(told_.undecided);
     add_told(told_.refused);
+    add_told(told_.left_out);
     add_told(told_.faults);
     std::sort(story_.failures.begin(), story_.failures.end(),
               [](const Failure& a, const Failure& b) {

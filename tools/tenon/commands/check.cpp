@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <memory>
 
 #include "artifact/header.h"
@@ -26,10 +27,14 @@ struct Tensor {
 
 struct Checked {
   onnx::Report report;
+  std::vector<onnx::StatedInput> stated;  // inputs as the file has them
   std::vector<Tensor> inputs, outputs;
   std::vector<onnx::OpenSizes::Dim> sizes;  // open dimensions; tensors have the largest
   size_t tasks = 0;
   size_t calls = 0;
+  std::vector<std::string> unchecked;   // nodes
+  std::vector<std::string> task_names;  // "conv bias relu, 3 calls"
+  double import_s = 0;
 };
 
 std::vector<Tensor> tensors(const graph::Graph& g, const std::vector<graph::ValueId>& ids) {
@@ -40,6 +45,16 @@ std::vector<Tensor> tensors(const graph::Graph& g, const std::vector<graph::Valu
   return list;
 }
 
+// Nodes whose indices are known when the model runs only: what lies outside of the table is not refused then.
+std::vector<std::string> unchecked_indices(const graph::Graph& g) {
+  std::vector<std::string> names;
+  for (const graph::Node& n : g.nodes) {
+    if (!n.label.starts_with("gather") || n.inputs.size() < 2) continue;
+    if (!g.value(n.inputs[1]).constant()) names.push_back(n.nodes.empty() ? n.label : n.nodes[0]);
+  }
+  return names;
+}
+
 // What would become of the graph: steps and distinct tasks.
 void count_tasks(graph::Graph g, Checked& c) {
   graph::optimize(g, {compile::compiled_evaluator()});
@@ -47,6 +62,9 @@ void count_tasks(graph::Graph g, Checked& c) {
   const graph::Partition p = graph::partition(g);
   c.tasks = p.tasks.size();
   c.calls = p.calls.size();
+  for (const graph::Computation& t : p.tasks) {
+    c.task_names.push_back(fmt::format("{}  {}", t.dag->name, counted(t.calls, "call")));
+  }
 }
 
 Checked check_model(ModelOptions options) {
@@ -58,11 +76,15 @@ Checked check_model(ModelOptions options) {
   for (const onnx::OpenSizes::Dim& d : c.sizes) {
     largest.push_back(d.sizes.back());
   }
+  c.stated = opened.source.inputs();
   try {
+    const auto start = std::chrono::steady_clock::now();
     onnx::Imported imported = opened.source.import(opened.sizes.at(largest));
+    c.import_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     c.report.info = imported.info;
     c.inputs = tensors(imported.graph, imported.graph.inputs);
     c.outputs = tensors(imported.graph, imported.graph.outputs);
+    c.unchecked = unchecked_indices(imported.graph);
     count_tasks(std::move(imported.graph), c);
   } catch (const onnx::ImportError&) {
     c.report = opened.source.check(opened.sizes.at(largest));
@@ -78,6 +100,23 @@ Json to_json(const std::vector<Tensor>& list) {
   Json json = Json::array();
   for (const Tensor& t : list) {
     json.push_back({{"name", t.name}, {"dtype", ir::to_string(t.dtype)}, {"shape", t.shape}});
+  }
+  return json;
+}
+
+// As the file has them: names of dimensions where their sizes are open, null where these have no name.
+Json to_json(const std::vector<onnx::StatedInput>& inputs) {
+  Json json = Json::array();
+  for (const onnx::StatedInput& in : inputs) {
+    Json shape = Json::array();
+    for (size_t a = 0; a < in.shape.size(); ++a) {
+      shape.push_back(in.shape[a] >= 0          ? Json(in.shape[a])
+                      : in.dim_names[a].empty() ? Json(nullptr)
+                                                : Json(in.dim_names[a]));
+    }
+    json.push_back({{"name", in.name},
+                    {"dtype", in.dtype ? Json(ir::to_string(*in.dtype)) : Json(nullptr)},
+                    {"shape", in.has_shape ? shape : Json(nullptr)}});
   }
   return json;
 }
@@ -113,11 +152,12 @@ Json to_json(const std::string& file, const Checked& c) {
           {"nodes", info.nodes},
           {"parameters", info.parameters},
           {"ops", info.ops},
-          {"inputs", to_json(c.inputs)},
+          {"inputs", c.report.problems.empty() ? to_json(c.inputs) : to_json(c.stated)},
           {"outputs", to_json(c.outputs)},
           {"sizes", sizes_json(c.sizes)},
           {"steps", c.calls},
           {"tasks", c.tasks},
+          {"unchecked_indices", c.unchecked},
           {"problems", problems}};
 }
 
@@ -154,8 +194,20 @@ std::string to_text(const std::string& file, const Checked& c) {
 
 int check_command(const ModelOptions& options, const Console& console) {
   const Checked checked = check_model(options);
+  if (checked.report.problems.empty()) {
+    console.info(fmt::format("import   {} in {}", counted(checked.report.info.nodes, "node"),
+                             time_text(checked.import_s)));
+    for (const std::string& task : checked.task_names) console.info("task     " + escaped(task));
+  }
   console.answer(console.json() ? tools::to_text(to_json(options.path, checked))
                                 : to_text(options.path, checked));
+  if (!checked.unchecked.empty() && !console.json()) {
+    const size_t others = checked.unchecked.size() - 1;
+    console.note(fmt::format(
+        "note     {}{}: indices are known when the model runs only; those "
+        "outside of the table read the nearest place inside",
+        escaped(checked.unchecked[0]), others == 0 ? "" : fmt::format(" and {} more", others)));
+  }
   const std::vector<onnx::Problem>& problems = checked.report.problems;
   if (problems.empty()) {
     return kExitOk;
@@ -163,9 +215,8 @@ int check_command(const ModelOptions& options, const Console& console) {
   if (!console.json()) {
     print_problems(problems, console);
   }
-  throw CommandError(kExitImport,
-                     fmt::format("{}: {} cannot be imported", files::display_name(options.path),
-                                 onnx::count_text(problems)));
+  throw CommandError(kExitImport, fmt::format("{}: {}", files::display_name(options.path),
+                                              onnx::refusal_text(problems)));
 }
 
 }  // namespace

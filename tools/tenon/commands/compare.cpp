@@ -285,7 +285,8 @@ std::vector<artifact::TensorInfo> tested_inputs(const artifact::Model& model,
   std::vector<artifact::TensorInfo> inputs = model.inputs();
   for (size_t i = 0; i < inputs.size() && i < g->inputs.size(); ++i) {
     const graph::Shape& asked = g->value(g->inputs[i]).shape;
-    if (inputs[i].dims.size() == asked.size()) inputs[i].shape = asked;
+    const bool open = !inputs[i].dims.empty() || !inputs[i].sums.empty();
+    if (open && inputs[i].shape.size() == asked.size()) inputs[i].shape = asked;
   }
   return inputs;
 }
@@ -306,7 +307,7 @@ int compare_command(const CompareOptions& options, const Console& console) {
   if (g != nullptr) {
     require_same_tensors("input", side_of(options.model.path, *g, g->inputs), {tested.path, taken});
   }
-  const std::vector<ir::Array> inputs = load_inputs(options.inputs, taken);
+  const std::vector<ir::Array> inputs = load_inputs(options.inputs, taken, loaded.model().dims());
   artifact::Session session(loaded.model(), options.threads);
   std::string name;
   const std::vector<ir::Array> got = session.run(inputs);

@@ -44,7 +44,7 @@ tune::BestRecords recorded(const CompileOptions& options) {
                            options.model.frozen);
 }
 
-// How many kernels each origin gave: "template conv" 20, "lock" 3.
+// How many tasks each origin gave a program: "template conv" 20, "lock" 3. A task of one size is one kernel.
 std::map<std::string, int> origins(const artifact::Program& program) {
   std::map<std::string, int> counts;
   for (const plan::TaskPlan& task : program.plan.tasks) {
@@ -132,9 +132,12 @@ std::string to_text(const Compiled& c, const artifact::Written& w,
       fmt::format("{}{}  {}  {}  {:.3g} GFLOP\n", c.program.name, opset_text(c.info),
                   counted(c.info.nodes, "node"), counted(c.info.parameters, "parameter"),
                   total_flops(c.program) * 1e-9);
-  text += fmt::format("kernels  {} for {}{}\n", c.program.kernels.size(),
-                      counted(c.program.steps.size(), "step"),
-                      from.empty() ? "" : fmt::format(": {}", fmt::join(from, ", ")));
+  text += fmt::format(
+      "kernels  {} for {}{}{}\n", c.program.kernels.size(), counted(c.program.steps.size(), "step"),
+      c.program.dims.empty()
+          ? ""
+          : fmt::format(" of each size; {}", counted(c.program.plan.tasks.size(), "task")),
+      from.empty() ? "" : fmt::format(": {}", fmt::join(from, ", ")));
   text += sizes_text(c.program);
   if (targets.size() > 1) {
     text +=
@@ -168,6 +171,7 @@ void take_records(CompileOptions& options, const Console& console) {
   if (!best.run.empty()) {
     console.note(fmt::format("records  what run {} kept at its end", best.run));
   }
+  options.model.judged = std::move(best.judged);
   options.model.records = std::move(best.plan);
   options.model.records_from = options.db;
   options.model.layout_times = std::move(best.layout_times);
@@ -186,6 +190,7 @@ int compile_command(CompileOptions& options, const Console& console) {
         target_of(options.model).is_cpu() ? onnx::parse_sizes("1..8", "") : onnx::Sizes{1};
     if (!options.db.empty()) take_records(options, console);
     compiled = compile_model(options.model, options.name, console);
+    options.model.sizes_told = true;
     levels.push_back(compiled.program);
   }
   const std::string folder =

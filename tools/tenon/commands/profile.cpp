@@ -159,8 +159,9 @@ std::string to_text(const artifact::Model& model, const Profile& p, int64_t top)
 int profile_command(const ProfileOptions& options, const Console& console) {
   const LoadedModel loaded(options.model, console);
   const artifact::Model& model = loaded.model();
-  artifact::LoadedSession session(model, options.threads,
-                                  load_inputs(options.inputs, inputs_at(model, options.model)));
+  artifact::LoadedSession session(
+      model, options.threads,
+      load_inputs(options.inputs, inputs_at(model, options.model), model.dims()));
   Profile profile;
   profile.threads = session.session().threads();
   profile.steps = session.session().steps().size();

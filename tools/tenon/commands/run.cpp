@@ -83,7 +83,7 @@ int run_command(const RunOptions& options, const Console& console) {
   const LoadedModel loaded(options.model, console);
   artifact::Session session(loaded.model(), options.threads);
   const std::vector<ir::Array> inputs =
-      load_inputs(options.inputs, inputs_at(loaded.model(), options.model));
+      load_inputs(options.inputs, inputs_at(loaded.model(), options.model), loaded.model().dims());
   const auto start = std::chrono::steady_clock::now();
   Ran ran{loaded.model(), session.run(inputs), 0, session.threads()};
   ran.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

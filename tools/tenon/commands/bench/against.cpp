@@ -48,7 +48,8 @@ int bench_against(const ModelBenchOptions& options, const std::string& against,
   ModelOptions other = options.model;
   other.path = against;
   const LoadedModel second(other, console);
-  how.inputs = load_inputs(options.inputs, inputs_at(first.model(), options.model));
+  how.inputs =
+      load_inputs(options.inputs, inputs_at(first.model(), options.model), first.model().dims());
   const std::string a = first.model().directory().string();
   const std::string b = second.model().directory().string();
   const auto timer = measure::network_timer(find_helper_tool("tenon-compare", ""));

@@ -7,6 +7,7 @@
 
 #include "artifact/loaded_session.h"
 #include "measure/handoff.h"
+#include "runtime/pool.h"
 #include "target/target.h"
 #include "timing/latency.h"
 #include "timing/machine.h"
@@ -48,7 +49,8 @@ BenchRow measure_row(const artifact::Model& model, const std::vector<ir::Array>&
   if (options.cold_cache) {
     protocol.before_each = [flush = std::make_shared<CacheFlush>()] { (*flush)(); };
   }
-  const int actual = session.session().threads();
+  // No more run than there are CPUs, whatever the session was asked for.
+  const int actual = runtime::plan_pool(session.session().threads()).threads;
   const timing::Pinned pinned(actual);
   const double before_ns = actual > 1 ? measure::handoff_ns() : 0;
   const timing::Latency latency = timing::measure_latency([&] { session.run(); }, protocol);
@@ -111,9 +113,8 @@ std::string row_text(const BenchRow& row, const std::vector<double>& percents) {
   const timing::Latency& l = row.latency;
   const bool micro = l.percentile_s(50) < 1e-3;
   const double unit = micro ? 1e6 : 1e3;
-  std::string text =
-      fmt::format("{} runs  throughput {:.1f} /s  threads {}\n",
-                  grouped(static_cast<int64_t>(l.sorted_s.size())), 1 / l.mean_s(), row.threads);
+  std::string text = fmt::format("{}  throughput {:.1f} /s  threads {}\n",
+                                 counted(l.sorted_s.size(), "run"), 1 / l.mean_s(), row.threads);
   text += fmt::format("latency  mean {:.3f}  min {:.3f}", l.mean_s() * unit, l.min_s() * unit);
   for (const double p : percents) {
     text += fmt::format("  {} {:.3f}", percent_name(p), l.percentile_s(p) * unit);
@@ -135,7 +136,7 @@ int bench_model(const ModelBenchOptions& options, const Console& console) {
       options.threads.empty() ? std::vector<int>{0} : parse_counts("--threads", options.threads);
   const LoadedModel loaded(options.model, console);
   const std::vector<ir::Array> inputs =
-      load_inputs(options.inputs, inputs_at(loaded.model(), options.model));
+      load_inputs(options.inputs, inputs_at(loaded.model(), options.model), loaded.model().dims());
   std::vector<BenchRow> rows;
   for (const int n : threads) {
     rows.push_back(measure_row(loaded.model(), inputs, n, options));

@@ -131,13 +131,16 @@ Json row_json(const StreamRow& row, const std::vector<double>& percents) {
 }
 
 std::string row_text(const StreamRow& row, const std::vector<double>& percents) {
-  std::string text = fmt::format(
-      "{:>3} streams x {:>2} threads  throughput {:>9.1f} /s  latency  mean {:.3f}",
-      row.setting.streams, row.setting.threads, row.runs_per_s, row.latency.mean_s() * 1e3);
+  const bool micro = row.latency.percentile_s(50) < 1e-3;
+  const double unit = micro ? 1e6 : 1e3;
+  std::string text =
+      fmt::format("{:>11} x {:>10}  throughput {:>9.1f} /s  latency  mean {:.3f}",
+                  counted(row.setting.streams, "stream"), counted(row.setting.threads, "thread"),
+                  row.runs_per_s, row.latency.mean_s() * unit);
   for (const double p : percents) {
-    text += fmt::format("  p{:g} {:.3f}", p, row.latency.percentile_s(p) * 1e3);
+    text += fmt::format("  p{:g} {:.3f}", p, row.latency.percentile_s(p) * unit);
   }
-  return text + " ms\n";
+  return text + (micro ? " us\n" : " ms\n");
 }
 
 }  // namespace
@@ -148,7 +151,7 @@ int bench_streams(const ModelBenchOptions& options, const StreamOptions& streams
   const std::vector<Setting> settings = settings_of(options, streams);
   const LoadedModel loaded(options.model, console);
   const std::vector<ir::Array> inputs =
-      load_inputs(options.inputs, inputs_at(loaded.model(), options.model));
+      load_inputs(options.inputs, inputs_at(loaded.model(), options.model), loaded.model().dims());
   std::string text;
   Json rows = Json::array();
   StreamRow best;
