@@ -56,6 +56,7 @@ class Reader {
   Reader(const SizeRequest& request, const std::vector<StatedInput>& inputs) : request_(request) {
     out_.fixed.bound = request.bound;
     out_.computed = computed_dims(inputs);
+    for (const StatedInput& in : inputs) note_shown(in);
     for (const auto& [name, sizes] : request.dims) {
       if (is_axis_without_name(name, inputs)) continue;
       refuse_computed(out_.computed, name);
@@ -68,13 +69,7 @@ class Reader {
   }
 
   void read(const StatedInput& in) {
-    if (const auto bound = request_.bound.find(in.name); bound != request_.bound.end()) {
-      const std::vector<int64_t>& shape = bound->second.shape();
-      for (size_t a = 0; a < shape.size() && a < in.dim_names.size(); ++a) {
-        if (!in.dim_names[a].empty()) shown_.emplace(in.dim_names[a], shape[a]);
-      }
-      return;
-    }
+    if (request_.bound.count(in.name)) return;
     read_.push_back(in);
     const auto given = request_.shapes.find(in.name);
     if (given != request_.shapes.end()) {
@@ -96,6 +91,21 @@ class Reader {
   size_t add(const std::string& name, const Sizes& sizes) {
     out_.dims.push_back({name, sizes});
     return out_.dims.size() - 1;
+  }
+
+  // Sizes of names that a constant or a shape with one size shows: no other input has to take a default for them.
+  void note_shown(const StatedInput& in) {
+    const auto bound = request_.bound.find(in.name);
+    const auto given = request_.shapes.find(in.name);
+    for (size_t a = 0; a < in.dim_names.size(); ++a) {
+      if (in.dim_names[a].empty() || out_.computed.count(in.dim_names[a])) continue;
+      if (bound != request_.bound.end() && a < bound->second.shape().size()) {
+        shown_.emplace(in.dim_names[a], bound->second.shape()[a]);
+      } else if (given != request_.shapes.end() && a < given->second.size() &&
+                 given->second[a].size() == 1) {
+        shown_.emplace(in.dim_names[a], given->second[a][0]);
+      }
+    }
   }
 
   static std::string axis_name(const std::string& input, size_t axis) {
@@ -152,7 +162,6 @@ class Reader {
     for (size_t a = 0; a < shape.size(); ++a) {
       const bool has_name = a < in.dim_names.size() && !in.dim_names[a].empty();
       if (shape[a].size() == 1) {
-        if (has_name) shown_.emplace(in.dim_names[a], shape[a][0]);
         extents.push_back({shape[a][0]});
         dims.push_back(-1);
         continue;
@@ -190,6 +199,8 @@ class Reader {
       }
       if (const auto it = out_.named.find(name); !name.empty() && it != out_.named.end()) {
         dims[a] = static_cast<int32_t>(it->second);
+      } else if (const auto shown = shown_.find(name); shown != shown_.end()) {
+        extents[a] = {shown->second};
       } else if (const auto axis = take_axis(in, a, extents[a])) {
         dims[a] = *axis;
         by_shape = true;

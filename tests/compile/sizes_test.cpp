@@ -312,6 +312,25 @@ TEST(Sizes, AxesThatAreComputedOfOthers) {
   EXPECT_EQ(artifact::verify(net.folder_ / "out").problems(), 0U);
 }
 
+// Sizes may be computed by other steps; a loaded library knows the nodes of each.
+TEST(Sizes, StepsOfEverySizeNameTheirNodes) {
+  const Served net(attention_block(), {{"batch", "1"}, {"seq", "1|2|24"}});
+  artifact::Session session(*net.model_, 1);
+  Rng rng(3);
+  bool other = false;
+  for (const artifact::Variant& v : net.program_.variants) {
+    net.check(v.sizes, rng, session);
+    const std::vector<artifact::StepInfo> steps = session.steps();
+    ASSERT_EQ(steps.size(), v.steps.size());
+    for (size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i].nodes, v.steps[i].nodes) << i;
+    const std::vector<artifact::Step>& largest = net.program_.steps;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      other = other || i >= largest.size() || largest[i].nodes != v.steps[i].nodes;
+    }
+  }
+  EXPECT_TRUE(other) << "all sizes have the steps of the largest";
+}
+
 TEST(Sizes, BatchesAreNotPutTogetherWhereAnAxisIsComputedOfThem) {
   const auto model = [](const char* bias) {
     return onnx::testing::model_bytes(

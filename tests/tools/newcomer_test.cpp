@@ -296,6 +296,10 @@ TEST_F(Newcomer, BenchSaysHowManyThreadsRun) {
                            "--duration", "0", "--threads", "999", "--json"});
   ASSERT_EQ(o.exit_code, 0) << o.err;
   EXPECT_EQ(Json::parse(o.out)["threads"], runtime::plan_pool(999).threads);
+  const Outcome s = tenon({"bench", in_dir("other"), "--streams", "1", "--duration", "0.02",
+                           "--warmup", "0", "--threads", "999", "--json"});
+  ASSERT_EQ(s.exit_code, 0) << s.err;
+  EXPECT_EQ(Json::parse(s.out)["rows"][0]["threads"], runtime::plan_pool(999).threads);
 }
 
 TEST_F(Newcomer, NativeIsTheHost) {

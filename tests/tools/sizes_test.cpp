@@ -196,6 +196,15 @@ TEST_F(SizedModels, ProfilesOfEverySizeNameNodes) {
   }
 }
 
+TEST_F(SizedModels, AShapeShowsTheSizesOfItsNames) {
+  const Outcome o = tenon({"check", file("net"), "--shape", "x:2x3..5", "--json"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const Json answer = Json::parse(o.out);
+  ASSERT_EQ(answer["sizes"].size(), 1U) << answer;
+  EXPECT_EQ(answer["sizes"][0]["name"], "seq");
+  EXPECT_EQ(answer["inputs"][1]["shape"], Json({2, 5}));
+}
+
 TEST_F(SizedModels, HintsAreWrittenForAShell) {
   std::string odd = value("input", "x", "batch NAME");
   odd.replace(odd.find("NAME"), 4, "a long name");

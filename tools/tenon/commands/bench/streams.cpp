@@ -11,6 +11,7 @@
 
 #include "artifact/loaded_session.h"
 #include "runtime/cpus.h"
+#include "runtime/pool.h"
 #include "timing/latency.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/tensors.h"
@@ -93,6 +94,7 @@ StreamRow measure_streams(const artifact::Model& model, const std::vector<ir::Ar
                                 stream.times_s.end());
   }
   std::sort(row.latency.sorted_s.begin(), row.latency.sorted_s.end());
+  row.setting.threads = runtime::plan_pool(setting.threads).threads;  // no more run
   return row;
 }
 
