@@ -130,8 +130,10 @@ function(tenon_run name binary labels)
   if("long" IN_LIST labels OR TENON_SANITIZE)
     set(timeout 3600)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml")
+  # Threads of libraries that wait do not take the cores of tests beside them.
+  set_tests_properties(
+    ${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
+                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;OMP_WAIT_POLICY=passive")
 endfunction()
 
 function(tenon_test name)

@@ -399,19 +399,22 @@ TEST_F(XgbHistory, OfSamplesIsTheSameAsASavedModel) {
   EXPECT_EQ(late->score(rows_of(large_)), told->score(rows_of(large_)));
 }
 
-// However long training takes, its trees count from the next samples on.
+// However long training takes, its trees count from when there are a tenth more programs.
 TEST(Xgb, TrainsOnManySamplesMeanwhile) {
   const auto m = make_model("xgb", 1, 1), loaded = make_model("xgb", 1, 1);
   Rng rng(5);
   const auto first = made_up_samples(*m, {}, "t", 200, rng);
   const auto more = made_up_samples(*m, {}, "t", 100, rng);
+  const auto later = made_up_samples(*m, {}, "t", 30, rng);
   const auto candidates = rows_of(more);
   m->learn(first, Role::kThisRun);
   const auto before = m->score(candidates);
   m->learn(more, Role::kThisRun);
   EXPECT_EQ(m->score(candidates), before);
   const std::string saved = m->save();
-  m->learn({}, Role::kThisRun);
+  m->learn(std::span(later).first(29), Role::kThisRun);
+  EXPECT_EQ(m->score(candidates), before);
+  m->learn(std::span(later).subspan(29), Role::kThisRun);
   const auto after = m->score(candidates);
   EXPECT_NE(after, before);
   loaded->load(saved);
