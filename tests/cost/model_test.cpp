@@ -405,7 +405,7 @@ TEST(Xgb, TrainsOnManySamplesMeanwhile) {
   Rng rng(5);
   const auto first = made_up_samples(*m, {}, "t", 200, rng);
   const auto more = made_up_samples(*m, {}, "t", 100, rng);
-  const auto later = made_up_samples(*m, {}, "t", 30, rng);
+  const auto later = made_up_samples(*m, {}, "t", 40, rng);
   const auto candidates = rows_of(more);
   m->learn(first, Role::kThisRun);
   const auto before = m->score(candidates);
