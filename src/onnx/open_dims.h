@@ -14,7 +14,7 @@
 
 namespace tenon::onnx {
 
-// What axes are called that have no size of their own: "past + 1", where another axis is called "past".
+// Some axes have no size of their own: one is called "past + 1" where another is called "past".
 using ComputedDims = std::map<std::string, SizeSum>;
 ComputedDims computed_dims(const std::vector<StatedInput>& inputs);
 // Throws RequestError where a size is given to a computed one.

@@ -246,8 +246,7 @@ class Reader {
     }
   }
 
-  // What is computed is known when all inputs were read. A sum of what has no size yet is left to the import, which asks
-  // for it.
+  // Sums are computed after all inputs were read. The import asks for the sizes that a sum still lacks.
   void add_sums() {
     shown_.insert(out_.fixed.dims.begin(), out_.fixed.dims.end());
     std::set<std::string> unknown;

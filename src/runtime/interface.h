@@ -19,7 +19,7 @@ inline constexpr int kRefusedShape = 7;
 inline constexpr const char* kRefusedShapeText =
     "nothing was changed: the shape is none that the input takes";
 
-// Of runs whose inputs were set to shapes that contradict each other.
+// A run answers this when its inputs were set to shapes that contradict each other.
 inline constexpr const char* kContraryText =
     "nothing was run: the shape that an input was set to is computed of sizes that are not set now";
 

@@ -66,7 +66,7 @@ std::optional<Padding> find_padding(const te::ComputeDag& dag, const te::Tensor&
 
 // The share of the taps of a convolution that do not fall on padding, in spatial dimensions
 // begin..end-1: n k spatial.. = sum over c kernel.. of x[n, c, spatial*stride + kernel*dilation].
-// Of taps side by side one is lost for each column of padding, whatever the stride.
+// Each column of padding costs one of the taps that lie side by side, whatever the stride.
 double used_taps(const te::ComputeOp& op, const te::Access& x, const Padding& p, size_t begin,
                  size_t end);
 

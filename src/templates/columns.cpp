@@ -85,7 +85,7 @@ class Writer {
     deal_out_tiles(outer, work * others * arith::ceil_div(columns, v_));
   }
 
-  // What is attached stays at a loop of its own where there is another.
+  // Attached stages stay at a loop of their own where there is another.
   void deal_out_tiles(std::vector<Loop> outer, int64_t work) {
     const int cores = b_.target().cpu().cores;
     const Loop tiles = outer.back();

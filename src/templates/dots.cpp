@@ -115,7 +115,7 @@ class Writer {
     deal_out_rows(outer, rows, parts, work / v_);
   }
 
-  // What is attached stays at the loop over tiles.
+  // Attached stages stay at the loop over tiles.
   void deal_out_rows(const std::vector<Loop>& outer, Loop rows, int64_t parts, int64_t work) {
     int64_t pieces = 1;
     for (const Loop& l : outer) pieces *= b_.extent(l);

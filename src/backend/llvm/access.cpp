@@ -43,8 +43,8 @@ Emitter::Storage& Emitter::storage(const ir::Buffer& b) {
 
 bool Emitter::in_bounds(const ir::Buffer& b, const Expr& index) {
   const arith::Interval r = arith::interval_of(index, ranges_);
-  // What lies behind is read where lanes are picked out of whole vectors. Of neighbours a masked
-  // read is as fast, and waits for no more than was just written.
+  // A read that picks lanes out of whole vectors may touch the elements behind the buffer. A masked
+  // read of neighbours is as fast without that, and waits for no more than was just written.
   const Place* place = storage(b).place;
   const auto run = as_run(index);
   const int64_t behind = place != nullptr && run && run->stride != 1 ? place->behind : 0;
@@ -106,7 +106,7 @@ Value* Emitter::load(const ir::Load& n) {
   }
   if (!s.slots.empty()) {
     Value* v = load_slot(s, t, *as_run(index));
-    // Of lanes that nobody wants any value will do.
+    // Lanes that nobody wants may hold any value.
     return own == nullptr || own == active_
                ? v
                : b_.CreateSelect(own, v, llvm::Constant::getNullValue(v->getType()));
