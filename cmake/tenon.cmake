@@ -53,11 +53,34 @@ endfunction()
 
 # For code that is compiled more often than it runs long: commands, and tests, whose time is the modules' time.
 # With sanitizers it takes a third of the time to compile. Tests name their lines themselves.
+set(TENON_COMPILE_FAST OFF)
+if(TENON_BATCHES AND CMAKE_BUILD_TYPE STREQUAL "Debug")
+  set(TENON_COMPILE_FAST ON)
+endif()
+# GoogleTest's headers know whether there are threads by a definition that its users are given.
+set(tenon_fast_options -O0 -g0 -fPIC -DGTEST_HAS_PTHREAD=1)
 function(tenon_compile_fast target)
-  if(TENON_BATCHES AND CMAKE_BUILD_TYPE STREQUAL "Debug")
-    target_compile_options(${target} PRIVATE -O0 -g0)
+  if(TENON_COMPILE_FAST)
+    target_compile_options(${target} PRIVATE ${tenon_fast_options})
+    set_target_properties(${target} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM tenon_test_headers)
   endif()
 endfunction()
+
+# tenon_headers(NAME FILE): a target whose precompiled headers others take.
+function(tenon_headers name file)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/batches/${name}.cpp CONTENT "")
+  add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/batches/${name}.cpp)
+  target_link_libraries(${name} PRIVATE tenon_options ${tenon_fmt})
+  target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${file})
+  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp") # the same bytes in every clone, for ccache
+endfunction()
+if(TENON_BATCHES)
+  tenon_headers(tenon_module_headers precompiled.h)
+endif()
+if(TENON_COMPILE_FAST)
+  tenon_headers(tenon_test_headers precompiled_tests.h)
+  target_compile_options(tenon_test_headers PRIVATE ${tenon_fast_options})
+endif()
 
 # Leaves to a target the sources that are compiled in a way of their own, and gives the others.
 function(tenon_take_sources target result)
@@ -120,6 +143,9 @@ function(tenon_module name)
   target_link_libraries(tenon_${name} PUBLIC tenon_options ${tenon_fmt} ${ARG_DEPS} PRIVATE ${ARG_LIBS})
   if(NOT ARG_ALONE) # each file is a member of the archive, so that a program takes no more than it calls
     tenon_batch(tenon_${name})
+    if(TENON_BATCHES)
+      set_target_properties(tenon_${name} PROPERTIES PRECOMPILE_HEADERS_REUSE_FROM tenon_module_headers)
+    endif()
   endif()
 endfunction()
 
@@ -130,10 +156,10 @@ function(tenon_run name binary labels)
   if("long" IN_LIST labels OR TENON_SANITIZE)
     set(timeout 3600)
   endif()
-  # Threads of libraries that wait do not take the cores of tests beside them.
+  # Libraries that would have a thread on each core leave the cores to the tests beside them.
   set_tests_properties(
     ${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;OMP_WAIT_POLICY=passive")
+                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=1")
 endfunction()
 
 function(tenon_test name)

@@ -75,6 +75,13 @@ auto dispatch(const Step& step, Fn&& fn) {
 
 }  // namespace
 
+Step::Step() = default;
+Step::Step(const Step&) = default;
+Step::Step(Step&&) noexcept = default;
+Step& Step::operator=(const Step&) = default;
+Step& Step::operator=(Step&&) noexcept = default;
+Step::~Step() = default;
+
 std::span<const PrimitiveRow> primitives() { return kRows; }
 
 const PrimitiveRow& row_of(const Step& step) { return kRows[step.index()]; }

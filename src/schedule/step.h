@@ -12,11 +12,24 @@
 
 namespace tenon::schedule {
 
-using Step = std::variant<
+using AnyPrimitive = std::variant<
 #define TENON_PRIMITIVE(name, Struct, id) Struct,
 #include "schedule/primitives.def"
 #undef TENON_PRIMITIVE
     std::monostate>;  // monostate is never stored; it ends the list
+
+// std::visit, std::get and their like take a Step as they take its variant. Copies, moves and ends are compiled once, in
+// step.cpp, since a compiler needs seconds for those of so many alternatives.
+class Step : public AnyPrimitive {
+ public:
+  using AnyPrimitive::AnyPrimitive;
+  Step();
+  Step(const Step&);
+  Step(Step&&) noexcept;
+  Step& operator=(const Step&);
+  Step& operator=(Step&&) noexcept;
+  ~Step();
+};
 
 struct PrimitiveRow {
   std::string_view name;

@@ -280,8 +280,8 @@ TEST_P(EveryLearner, IsTheSameForAnyNumberOfThreadsAndAskedByMany) {
   const auto all = made_up_samples(*one, {24, 32, 16}, "t", 200, rng);
   const auto asked = rows_of(all);
   for (const auto& m : {one.get(), three.get()}) {
-    m->learn(std::span(all).first(100), Role::kHistory);
-    m->learn(std::span(all).subspan(100, 30), Role::kThisRun);
+    m->learn(std::span(all).first(48), Role::kHistory);
+    m->learn(std::span(all).subspan(48, 24), Role::kThisRun);
   }
   const auto alone = one->score(asked);
   EXPECT_EQ(alone, three->score(asked));

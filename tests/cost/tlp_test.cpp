@@ -38,7 +38,7 @@ struct MadeUp {
     Rng rng(11);
     const Product sizes[] = {{192, 256, 128}, {96, 512, 64}, {256, 128, 256}, {64, 192, 96}};
     for (size_t i = 0; i < std::size(sizes); ++i) {
-      for (Sample& s : made_up_samples(*m, sizes[i], std::to_string(i), 120, rng))
+      for (Sample& s : made_up_samples(*m, sizes[i], std::to_string(i), 60, rng))
         known.push_back(std::move(s));
     }
     held_out = made_up_samples(*m, {128, 384, 160}, "new", 120, rng);
@@ -71,9 +71,18 @@ TEST_F(TlpWithTorch, RanksATaskThatItNeverSaw) {
   RecordProperty("pairs_unseen", std::to_string(unseen));
   EXPECT_GT(known, 0.85);
   EXPECT_GT(unseen, 0.75);  // by chance: 0.5
-  const auto again = make_model("tlp", 3, 1);
-  again->learn(d.known, Role::kHistory);
-  EXPECT_EQ(again->save(), m->save());
+}
+
+TEST_F(TlpWithTorch, IsTheSameForAnyNumberOfThreads) {
+  const MadeUp d;
+  std::string saved[2];
+  for (int threads : {1, 2}) {
+    const auto m = make_model("tlp", 3, threads);
+    m->learn(std::span(d.known).first(32), Role::kHistory);
+    ASSERT_TRUE(m->trained());
+    saved[threads - 1] = m->save();
+  }
+  EXPECT_EQ(saved[0], saved[1]);
 }
 
 TEST_F(TlpWithTorch, WhatTheRunMeasuresIsLearnedOnTop) {

@@ -16,7 +16,7 @@ class Nearest : public CostModel {
 
   // How many steps of each kind.
   Result<Row> encode(const Subject& subject) const override {
-    constexpr size_t kKinds = std::variant_size_v<schedule::Step>;
+    constexpr size_t kKinds = std::variant_size_v<schedule::AnyPrimitive>;
     Row row{std::vector<float>(kKinds), kKinds, {}};
     for (const schedule::Step& s : subject.trace) row.values[s.index()] += 1;
     return row;
