@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "measure/build.h"
+#include "support/process.h"
 
 namespace tenon::measure {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kBuildsPerLife = 200;
 
 BuildProcess::BuildProcess(const DeviceOptions& options, const std::filesystem::path& folder)
     : worker_(options.build_tool, {folder.string(), std::to_string(options.compile_memory_bytes)},
-              kBuildsPerLife) {}
+              kBuildsPerLife, {kMemoryInLargePages}) {}
 
 Built BuildProcess::build(const task::Task& t, const schedule::Trace& trace, double limit_s) {
   if (!target::runs_here(*t.target)) {

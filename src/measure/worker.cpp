@@ -33,9 +33,11 @@ int open_memory(const char* name) {
 
 }  // namespace
 
-Worker::Worker(std::string tool, std::vector<std::string> args, int calls)
+Worker::Worker(std::string tool, std::vector<std::string> args, int calls,
+               std::vector<std::string> settings)
     : tool_(std::move(tool)),
       args_(std::move(args)),
+      settings_(std::move(settings)),
       calls_(calls),
       memory_(open_memory("tenon-memory")),
       errors_(open_memory("tenon-errors")) {}
@@ -59,7 +61,7 @@ void Worker::start() {
   std::vector<std::string> argv = {tool_};
   argv.insert(argv.end(), args_.begin(), args_.end());
   const std::scoped_lock lock(life_);
-  const int error = spawn_process(pid_, argv, fds);
+  const int error = spawn_process(pid_, argv, fds, settings_);
   for (const Inherited& fd : fds) close(fd.here);
   close(pair[1]);
   if (error != 0) {

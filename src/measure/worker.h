@@ -26,8 +26,10 @@ struct Answer {
 
 class Worker {
  public:
-  // Nothing is started before the first call. `calls`: after so many the process is replaced by a fresh one.
-  Worker(std::string tool, std::vector<std::string> args, int calls);
+  // Nothing is started before the first call. `calls`: after so many the process is replaced by a fresh one. `settings`
+  // are those of spawn_process.
+  Worker(std::string tool, std::vector<std::string> args, int calls,
+         std::vector<std::string> settings = {});
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -54,6 +56,7 @@ class Worker {
 
   std::string tool_;
   std::vector<std::string> args_;
+  std::vector<std::string> settings_;
   int calls_;
   int done_ = 0;
   std::mutex life_;  // of the process: held where it begins, is killed or is waited for

@@ -50,6 +50,45 @@ std::string loop_body(const std::string& ptx, const std::string& name) {
   return begin == std::string::npos ? "" : ptx.substr(begin, end - begin);
 }
 
+// Each thread has eight neighbours of both buffers.
+ir::Function eight_each(
+    const std::function<ir::Stmt(const ir::Expr&, ir::Buffer, ir::Buffer)>& one) {
+  const ir::Buffer a = ir::Buffer::make("a", ir::kF32, {256});
+  const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {256});
+  const ir::Var tx("tx");
+  const ir::Stmt s =
+      ir::make_for(tx, 0, 32, ir::ForKind::kThread, one(tx * 8, a, out), ir::ThreadTag::kThreadX);
+  return {.name = "eight_each", .params = {a, out}, .num_inputs = 1, .body = s};
+}
+
+TEST(Nvptx, AddressesOfABlockAreWrittenOnce) {
+  const ir::Function f = eight_each([](const ir::Expr& first, ir::Buffer a, ir::Buffer out) {
+    std::vector<ir::Stmt> all;
+    for (int64_t k = 0; k < 8; ++k) {
+      const ir::Expr product = ir::load(a, {first + k}) * ir::load(a, {first + (7 - k)});
+      all.push_back(ir::store(out, {first + k}, product));
+    }
+    return ir::block(all);
+  });
+  const std::string text = emit(f, gpu("sm_90"), Emit::kLlvmIr).bytes;
+  EXPECT_EQ(count(text, "mul nsw i32"), 2) << text;     // one for each buffer
+  EXPECT_EQ(count(text, "getelementptr"), 16) << text;  // and its eight places
+}
+
+TEST(Nvptx, LoopsOfOneTurnHaveAddressesOfTheirOwn) {
+  const ir::Function f = eight_each([](const ir::Expr& first, ir::Buffer a, ir::Buffer out) {
+    const ir::Var i("i"), k("k"), l("l");
+    const auto at = [&](const ir::Var& v, int64_t place) {
+      const ir::Stmt move = ir::store(out, {first + v}, ir::load(a, {first + v}));
+      return ir::make_for(v, place, 1, ir::ForKind::kSerial, move);
+    };
+    return ir::block({at(i, 2), at(k, 5), at(l, 7)});
+  });
+  const std::string ptx = ptx_of(f);
+  for (const char* bytes : {"+8]", "+20]", "+28]"})
+    EXPECT_EQ(count(ptx, "\\" + std::string(bytes)), 2) << ptx;
+}
+
 TEST(Nvptx, AVersionForEachProcessor) {
   for (const auto& [processor, version] : {std::pair{"sm_80", "7.0"}, std::pair{"sm_86", "7.1"},
                                            std::pair{"sm_89", "7.8"}, std::pair{"sm_90", "7.8"}}) {

@@ -32,6 +32,20 @@ TEST(Process, EndsAtTheDeadlineWithAllThatItStarted) {
   EXPECT_EQ(r.status, -1);
 }
 
+TEST(Process, TakesSettingsThatTheEnvironmentDoesNotName) {
+  const std::vector<std::string> settings = {"TENON_PROCESS_TEST=a=b", "PATH=/nowhere"};
+  const std::string script = "echo $TENON_PROCESS_TEST; test $PATH = /nowhere";
+  const ProcessResult r = run_process({"/bin/sh", "-c", script}, 60, settings);
+  EXPECT_EQ(r.out, "a=b\n");
+  EXPECT_EQ(r.status, 1);
+  EXPECT_EQ(shell("echo $TENON_PROCESS_TEST").out, "\n");
+}
+
+TEST(Process, RunsWithItsMemoryInLargePages) {
+  const std::vector<std::string> settings = {kMemoryInLargePages};
+  EXPECT_EQ(run_process({"/bin/sh", "-c", "echo said"}, 60, settings).out, "said\n");
+}
+
 TEST(Process, WhatCannotBeStartedIsTheUsersFault) {
   EXPECT_THROW(run_process({"/no/such/program"}, 1), UserError);
 }

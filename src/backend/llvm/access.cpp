@@ -76,11 +76,10 @@ std::pair<Value*, Align> Emitter::address(const Storage& s, DType t, const Expr&
   }
   std::sort(order.begin(), order.end());
   llvm::Type* element = stored_type(ctx_, t.scalar());
-  Value* p = s.base;
-  if (Value* sum = narrow_sum(l, order)) {
-    p = b_.CreateGEP(element, p, b_.CreateSExt(sum, b_.getInt64Ty()));
-    order.clear();
+  if (Value* p = narrow_address(s, element, l, order)) {
+    return {p, Align(static_cast<uint64_t>(std::gcd(common * t.bytes(), int64_t{64})))};
   }
+  Value* p = s.base;
   for (const auto& [depth, i] : order) {
     const auto& [atom, coefficient] = l.terms[i];
     Value* step = expr(atom);
@@ -89,11 +88,38 @@ std::pair<Value*, Align> Emitter::address(const Storage& s, DType t, const Expr&
     }
     p = b_.CreateGEP(element, p, step);
   }
-  if (l.constant != 0) {
-    p = b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(l.constant)));
-  }
+  p = elements_behind(element, p, l.constant);
   const int64_t bytes = std::gcd(common * t.bytes(), int64_t{64});
   return {p, Align(static_cast<uint64_t>(bytes))};
+}
+
+// The sum is made in 32 bits and widened once; accesses of one block that differ by a constant share it.
+Value* Emitter::narrow_address(const Storage& s, llvm::Type* element, const arith::Linear& l,
+                               const std::vector<std::pair<int, size_t>>& order) {
+  if (!cpu_.narrow_indices) {
+    return nullptr;
+  }
+  const bool keeps = AddressMemo::keeps(l.terms);
+  const AddressMemo::Array array{s.base, element};
+  Value* p = keeps ? addresses_.find(b_.GetInsertBlock(), array, l.terms) : nullptr;
+  if (p == nullptr) {
+    Value* sum = narrow_sum(l, order);
+    if (sum == nullptr) {
+      return nullptr;
+    }
+    p = b_.CreateGEP(element, s.base, b_.CreateSExt(sum, b_.getInt64Ty()));
+    if (keeps) addresses_.add(array, l.terms, p);
+  }
+  if (!keeps) {
+    return elements_behind(element, p, l.constant);
+  }
+  Value*& at = addresses_.behind(p, l.constant);
+  at = at == nullptr ? elements_behind(element, p, l.constant) : at;
+  return at;
+}
+
+Value* Emitter::elements_behind(llvm::Type* element, Value* p, int64_t elements) {
+  return elements == 0 ? p : b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(elements)));
 }
 
 Value* Emitter::load(const ir::Load& n) {

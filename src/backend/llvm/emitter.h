@@ -18,6 +18,7 @@
 
 #include "arith/interval.h"
 #include "arith/linear.h"
+#include "backend/llvm/address_memo.h"
 #include "backend/llvm/index.h"
 #include "backend/llvm/ops.h"
 #include "backend/llvm/storage_plan.h"
@@ -117,6 +118,10 @@ class Emitter {
   // The address of base[index] and how it is aligned.
   std::pair<llvm::Value*, llvm::Align> address(const Storage& s, ir::DType t,
                                                const ir::Expr& index);
+  // Null if the sum of the terms, which are to be added in this order, may not fit into 32 bits.
+  llvm::Value* narrow_address(const Storage& s, llvm::Type* element, const arith::Linear& l,
+                              const std::vector<std::pair<int, size_t>>& order);
+  llvm::Value* elements_behind(llvm::Type* element, llvm::Value* p, int64_t elements);
   bool in_bounds(const ir::Buffer& b, const ir::Expr& index);
   template <class I>
   I* annotate(const Storage& s, I* access) {
@@ -159,6 +164,7 @@ class Emitter {
   };
   // The handle keeps the node, which may be a temporary, from being freed and its address reused.
   std::unordered_map<Key, std::pair<ir::Expr, llvm::Value*>, KeyHash> memo_;
+  AddressMemo addresses_;
 };
 
 }  // namespace tenon::backend::llvm_cpu

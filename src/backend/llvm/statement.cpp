@@ -83,6 +83,7 @@ void Emitter::bind_var(const ir::Var& v, Value* value, int depth) {
   const bool is_narrow = value->getType()->getIntegerBitWidth() < v.dtype().bits;
   Value* wide = is_narrow ? b_.CreateSExt(value, b_.getInt64Ty()) : value;
   vars_[v.node()] = {wide, depth, is_narrow ? value : nullptr};
+  addresses_.clear();
 }
 
 namespace {

@@ -75,7 +75,10 @@ bool GpuEmitter::copy(const ir::Store& n) {
   const Storage& to = storage(n.buffer);
   const auto source = pieces(from, t, c->from->indices.front(), false);
   const auto target = pieces(to, t, n.indices.front(), false);
-  if (source.size() != 1 || target.size() != 1) return false;
+  if (source.size() != 1 || target.size() != 1) {
+    addresses_.clear();  // nobody reads these, and the store makes its own where it wants them
+    return false;
+  }
   Value* wanted = nullptr;
   for (const Expr& e : c->conditions) {
     Value* v = expr(e);

@@ -113,7 +113,8 @@ Assembled assemble(const fs::path& ptxas, const std::string& ptx, const std::str
   const fs::path to = folder.path() / "kernels.cubin";
   write_text(from, ptx);
   const ProcessResult result =
-      run_process({ptxas, "-arch=" + processor, "-O3", "-v", "-o", to, from}, kLimitSeconds);
+      run_process({ptxas, "-arch=" + processor, "-O3", "-v", "-o", to, from}, kLimitSeconds,
+                  std::span(&kMemoryInLargePages, 1));
   if (result.late) throw UserError("ptxas did not end in time");
   if (result.status != 0) {
     const std::string said = result.err.empty() ? result.out : result.err;
