@@ -7,3 +7,11 @@
 #include <CLI/CLI.hpp>
 
 #include "precompiled.h"
+
+namespace tenon::precompiled {
+
+inline std::string prints_json(const nlohmann::json& a, const nlohmann::ordered_json& b) {
+  return testing::PrintToString(a) + testing::PrintToString(b) + (a > 1 ? ">" : "");
+}
+
+}  // namespace tenon::precompiled

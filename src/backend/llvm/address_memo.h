@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses that were written into the block that is being filled. A tile that is written out reads a few places hundreds
-// of times; whoever asks here first writes each of them once, and the optimiser, which would find them equal anyway, has a
-// third of the instructions to read.
+// of times; whoever asks here first writes each of them once, and the optimiser, which would find them equal anyway, has
+// about half of the instructions to read.
 //
 //   p = a + 4*i + j;  p + 1;  p + 2     for a[4*i + j], a[4*i + j + 1], a[4*i + j + 2], a[4*i + j + 1]
 #pragma once
