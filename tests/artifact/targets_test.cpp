@@ -82,8 +82,9 @@ TEST(Targets, NeedsAreThoseOfTheLevel) {
 
 TEST(Targets, ACpuThatLacksAFeatureIsToldSo) {
   char sentence[512];
+  // The last in the list: LLVM makes no code for avx512f alone with vectors of AVX2.
   std::string missing;
-  for (size_t i = 0; i < std::size(runtime::kX86Features) && missing.empty(); ++i) {
+  for (size_t i = 0; i < std::size(runtime::kX86Features); ++i) {
     if (!runtime::check_cpu(uint64_t{1} << i, sentence, sizeof sentence)) {
       missing = runtime::kX86Features[i].name;
     }
