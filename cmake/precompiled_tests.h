@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests and commands read besides.
+// Tests and commands read these headers besides.
 #pragma once
 
 #include <gtest/gtest.h>

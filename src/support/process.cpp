@@ -78,7 +78,7 @@ class Watch {
   int fd_;
 };
 
-// Whatever this process was started with goes before.
+// A setting counts only where this process was not started with one of that name.
 std::vector<char*> environment_with(std::span<const std::string> settings) {
   std::vector<char*> all;
   for (char** e = environ; e != nullptr && *e != nullptr; ++e) all.push_back(*e);

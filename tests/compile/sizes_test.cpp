@@ -265,7 +265,7 @@ TEST(Sizes, ContextsOfDifferentSizesRunAtOnce) {
   for (std::thread& t : threads) t.join();
 }
 
-// What is stored does not grow with the number of sizes. For AVX2 some sequences have another packing than the longest.
+// The weights do not grow with the number of sizes. For AVX2 some sequences have another packing than the longest.
 TEST(Sizes, KernelsAndWeightsAreShared) {
   Options v4, v3;
   v4.target = target::parse_target("x86-64-v4");
