@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # tenon_module(NAME SOURCES a.cpp ... DEPS ir ... [ALONE]): one folder, one static library tenon_NAME.
+#   IN_PARTS: what the wheel's extension links takes single files of it, which a batch would join with the compiler.
 # tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
 #   BOTH: a unit test that does less, or something else, under sanitizers; ./dev test runs it without them, too.
 #   PLAIN: a unit test that takes minutes under sanitizers; ./dev test runs it without them, with --long in both ways.
 #   LONG_ARGS --runs=100000 adds the entry NAME_long, which only ./dev test --long runs.
 #   COST 300 lets it start before tests of less cost: about its seconds under sanitizers.
+# tenon_test_module(NAME ...): a module that tests share.
 # tenon_use_torch(TARGET): a program of the build tree finds the plug-in tenon-torch, where that is built.
 # tenon_batch(TARGET): the compiler reads several sources at once, where the preset says so.
 
@@ -32,7 +34,9 @@ if(TENON_SANITIZE)
   # Generated kernels do not carry the type that clang looks for in front of a called function.
   target_compile_options(tenon_options INTERFACE -fno-sanitize=function)
   if(TENON_SANITIZE_NOT)
-    target_compile_options(tenon_options INTERFACE -fno-sanitize=${TENON_SANITIZE_NOT})
+    # Uses of locals after their function ended cost a fourth of the time of tests; --long looks for them.
+    target_compile_options(tenon_options INTERFACE -fno-sanitize=${TENON_SANITIZE_NOT}
+                                                   -fsanitize-address-use-after-return=never)
   endif()
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
@@ -80,6 +84,7 @@ endif()
 if(TENON_COMPILE_FAST)
   tenon_headers(tenon_test_headers precompiled_tests.h)
   target_compile_options(tenon_test_headers PRIVATE ${tenon_fast_options})
+  target_link_libraries(tenon_test_headers PRIVATE tenon_space) # for the folder of headers that are made
 endif()
 
 # Leaves to a target the sources that are compiled in a way of their own, and gives the others.
@@ -137,10 +142,13 @@ function(tenon_use_torch target)
 endfunction()
 
 function(tenon_module name)
-  cmake_parse_arguments(ARG "ALONE" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE;IN_PARTS" "" "SOURCES;DEPS;LIBS" ${ARGN})
   add_library(tenon_${name} STATIC ${ARG_SOURCES})
   list(TRANSFORM ARG_DEPS PREPEND tenon_)
   target_link_libraries(tenon_${name} PUBLIC tenon_options ${tenon_fmt} ${ARG_DEPS} PRIVATE ${ARG_LIBS})
+  if(ARG_IN_PARTS AND TENON_STATIC_LLVM)
+    set(ARG_ALONE ON)
+  endif()
   if(NOT ARG_ALONE) # each file is a member of the archive, so that a program takes no more than it calls
     tenon_batch(tenon_${name})
     if(TENON_BATCHES)
@@ -148,6 +156,21 @@ function(tenon_module name)
     endif()
   endif()
 endfunction()
+
+# tenon_test_module(NAME SOURCES a.cpp ... DEPS ir ... [HOT]): what several tests share; "fuzz/compare.h" finds
+# tests/fuzz/compare.h. HOT: tests spend much of their time in it, so that it is optimised as modules are.
+function(tenon_test_module name)
+  cmake_parse_arguments(ARG "HOT" "" "" ${ARGN})
+  tenon_module(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_include_directories(tenon_${name} PUBLIC ${CMAKE_SOURCE_DIR}/tests)
+  if(NOT ARG_HOT)
+    tenon_compile_fast(tenon_${name})
+  endif()
+endfunction()
+
+# Walking the stack at each allocation takes half of the time of tests under asan; a report names two callers of the
+# allocation instead of thirty, and ASAN_OPTIONS=malloc_context_size=30 of a run by hand names them all.
+set(tenon_asan_options malloc_context_size=2:quarantine_size_mb=64)
 
 # One entry for ctest, which leaves results/NAME.xml; tests may take ten minutes, under sanitizers and the long ones an hour.
 function(tenon_run name binary labels)
@@ -159,7 +182,7 @@ function(tenon_run name binary labels)
   # Libraries that would have a thread on each core leave the cores to the tests beside them.
   set_tests_properties(
     ${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} ENVIRONMENT
-                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=1")
+                       "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;OMP_WAIT_POLICY=passive;OMP_NUM_THREADS=1;ASAN_OPTIONS=${tenon_asan_options}")
 endfunction()
 
 function(tenon_test name)

@@ -33,6 +33,7 @@ def graph(module, inputs, stream):
     def call():
         recorded.replay()
         return output
+    call.reads = module, inputs  # a graph knows addresses only: what is there must live as long as it does
     return call
 
 

@@ -33,9 +33,14 @@ def _failure(code: int, lines: Sequence[str]) -> Error:
             if line.startswith(kind):
                 sentence = line[len(kind if kind == "tenon: error: " else "tenon: "):]
                 details = [*lines[:at], *lines[at + 1:]]
-                return Error(sentence, tuple(d for d in details if not _is_warning(d)), code)
+                return Error(sentence, tuple(d for d in details if not _is_aside(d)), code)
     how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
     return Error(f"the tenon program ended with {how}", tuple(lines), code)
+
+
+def _is_aside(line: str) -> bool:
+    """Warnings, and what the program has chosen by itself, say nothing about what is wrong."""
+    return _is_warning(line) or line.startswith(("name  ", "sizes  "))
 
 
 def _is_warning(line: str) -> bool:

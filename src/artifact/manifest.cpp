@@ -296,12 +296,6 @@ std::string with_levels(const std::vector<std::string>& levels) {
   return dump(j);
 }
 
-std::string level_of(const std::string& manifest, const std::string& target) {
-  const Json j = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
-  if (!j.is_object() || !j.contains("levels") || !j["levels"].contains(target)) return manifest;
-  return dump(j["levels"][target]);
-}
-
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files) {
   Json j = Json::parse(manifest);
   Json list = Json::array();

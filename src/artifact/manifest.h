@@ -27,8 +27,6 @@ std::string manifest_text(const Program& program);
 // `levels` are the manifests of a library for several instruction sets, the best last. The result is the manifest of the best
 // with all of them under "levels", by the names of their targets; a single manifest stays as it is.
 std::string with_levels(const std::vector<std::string>& levels);
-// The other way: what such a manifest says of one target; all of it where there are no levels.
-std::string level_of(const std::string& manifest, const std::string& target);
 
 // The manifest with a list of the files that lie beside it.
 std::string with_files(const std::string& manifest, const std::vector<FileEntry>& files);

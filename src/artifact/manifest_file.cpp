@@ -129,6 +129,9 @@ const FileEntry* ManifestFile::find(const std::string& file) const {
 
 fs::path find_manifest(const fs::path& path) {
   std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw UserError(path.string() + ": there is no such file or folder", kRemedy);
+  }
   if (!fs::is_directory(path, error)) {
     return path;
   }
@@ -179,6 +182,12 @@ std::string manifest_difference(const std::string& in_library, const std::string
   }
   outside.erase("files");
   return first_difference(inside, outside, "");
+}
+
+std::string level_of(const std::string& manifest, const std::string& target) {
+  const Json j = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
+  if (!j.is_object() || !j.contains("levels") || !j["levels"].contains(target)) return manifest;
+  return j["levels"][target].dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::vector<FileEntry> listed_files(const fs::path& manifest) {

@@ -38,6 +38,9 @@ ManifestFile read_manifest(const std::filesystem::path& path);
 // JSON objects, and the list of files is left out.
 std::string manifest_difference(const std::string& in_library, const std::string& on_disk);
 
+// Gives the part of a manifest with levels (with_levels) that is about one target, or all of a manifest without levels.
+std::string level_of(const std::string& manifest, const std::string& target);
+
 // The entries of the list of files; empty where the file is no manifest.
 std::vector<FileEntry> listed_files(const std::filesystem::path& manifest);
 

@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "artifact/header.h"
 #include "artifact/library.h"
 #include "artifact/manifest_file.h"
+#include "artifact/sizes_text.h"
 #include "ir/dtype.h"
 #include "support/check.h"
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "ir/ir.h"
 #include "target/target.h"
@@ -44,6 +45,9 @@ class Compiler {
  public:
   virtual ~Compiler() = default;
   virtual Code emit(const ir::Function& f, Emit kind, CompileStats* stats = nullptr) = 0;
+  // An object for each of several functions whose names differ. They are made together, so that what takes long to start
+  // is started once; where one of them fails, all do.
+  virtual std::vector<Code> emit_objects(std::span<const ir::Function> functions);
   // An object that defines `name` as the file that a device loads, in which it finds `entry`. Files of a moment are
   // written to `folder`. Throws UserError where they cannot be.
   virtual std::string link(const std::string& object, const std::string& name,

@@ -20,6 +20,12 @@ constexpr Backend kBackends[] = {
 
 }  // namespace
 
+std::vector<Code> Compiler::emit_objects(std::span<const ir::Function> functions) {
+  std::vector<Code> out;
+  for (const ir::Function& f : functions) out.push_back(emit(f, Emit::kObject));
+  return out;
+}
+
 std::span<const Backend> backends() { return kBackends; }
 
 const Backend& backend_for(const target::Target& t) {

@@ -5,6 +5,7 @@
 
 #include "compile/kernels.h"
 #include "schedule/trace.h"
+#include "space/recognise.h"
 #include "support/parallel.h"
 #include "templates/algorithm_choice.h"
 
@@ -76,52 +77,57 @@ const templates::Template* template_of(const target::Target& t, const std::strin
   return nullptr;
 }
 
-// The steps of a template for one task with the algorithm of another, and the choices that led to them.
-struct Written {
-  schedule::Trace trace;
-  space::Choices choices;
+// A template with an algorithm that is given.
+class ByTemplate : public space::Skeleton {
+ public:
+  ByTemplate(const templates::Template& by, const task::Task& t, const plan::TaskPlan& like,
+             templates::Accuracy accuracy)
+      : by_(by),
+        request_{.fixed = t.edges,
+                 .borders = false,
+                 .accuracy = accuracy,
+                 .without = {},
+                 .algorithm = algorithm_of(like)} {}
+  void write(space::Builder& b) const override { fits(b); }
+  bool fits(space::Builder& b) const { return by_.write(b, request_).has_value() && !b.refused(); }
+
+ private:
+  const templates::Template& by_;
+  templates::Request request_;
 };
 
-std::optional<Written> write(const templates::Template& by, const task::Task& t,
-                             const plan::TaskPlan& like, templates::Accuracy accuracy,
-                             space::Decider& decider) {
-  space::Builder b(schedule::State(t.dag, t.target), decider);
-  const templates::Request request{.fixed = t.edges,
-                                   .borders = false,
-                                   .accuracy = accuracy,
-                                   .without = {},
-                                   .algorithm = algorithm_of(like)};
-  if (!by.write(b, request) || b.refused()) return std::nullopt;
-  return Written{b.take_trace(), b.take_choices()};
+// Finds the choices that led a template to the program of a task; nothing where no rule gave it. The rule need not have
+// decided all of them (steady.h), so that they are read from the program.
+std::optional<space::Choices> choices_of(const plan::NetworkTask& t, const plan::TaskPlan& p,
+                                         templates::Accuracy accuracy) {
+  const templates::Template* by = template_of(*t.task.target, p.origin);
+  if (by == nullptr || p.from != plan::From::kRule) return std::nullopt;
+  const schedule::State initial(t.task.dag, t.task.target);
+  return space::recognise(ByTemplate(*by, t.task, p, accuracy), initial, t.trace);
 }
 
 // It holds what is decided about one task of a size, which is to pack weights like a task of the largest.
 struct Case {
   plan::NetworkTask& task;
   plan::TaskPlan& plan;
-  const plan::NetworkTask& like;
   const plan::TaskPlan& like_plan;
-  const std::string& packing;  // of the largest
+  const Packing& packing;  // of the largest
 };
 
 // A program that packs weights like the other; nothing where the template has none.
 std::optional<task::Program> program_like(const Case& c, templates::Accuracy accuracy) {
   const templates::Template* by = template_of(*c.task.task.target, c.like_plan.origin);
-  if (by == nullptr) return std::nullopt;
-  space::ByRule rule;
-  const auto other = write(*by, c.like.task, c.like_plan, accuracy, rule);
-  if (!other) return std::nullopt;
-  PanelsOf panels(other->choices);
-  auto written = write(*by, c.task.task, c.like_plan, accuracy, panels);
-  if (!written) return std::nullopt;
-  task::Served served = task::serve(c.task.task, std::move(written->trace));
-  if (!served || packing_of(served->state) != c.packing) return std::nullopt;
+  PanelsOf panels(*c.packing.choices);
+  space::Builder b(schedule::State(c.task.task.dag, c.task.task.target), panels);
+  if (!ByTemplate(*by, c.task.task, c.like_plan, accuracy).fits(b)) return std::nullopt;
+  task::Served served = task::serve(c.task.task, b.take_trace());
+  if (!served || packing_of(served->state) != c.packing.how) return std::nullopt;
   return std::move(served.program);
 }
 
 std::optional<Offer> find_offer(const Case& c, plan::Errors& errors, const plan::Options& options) {
-  if (c.plan.from != plan::From::kRule || c.like_plan.from != plan::From::kRule) return {};
-  if (c.packing.empty() || packing_of(c.task.program->state) == c.packing) return {};
+  if (c.plan.from != plan::From::kRule || !c.packing.choices) return {};
+  if (packing_of(c.task.program->state) == c.packing.how) return {};
   auto program = program_like(c, options.accuracy);
   if (!program) return {};
   const schedule::State initial(c.task.task.dag, c.task.task.target);
@@ -163,7 +169,9 @@ Agreement::Agreement(const plan::Network& largest, const plan::Options& options)
     const plan::NetworkTask& t = largest.tasks[i];
     const bool any = std::any_of(t.task.dag->inputs.begin(), t.task.dag->inputs.end(),
                                  [](const te::Input& in) { return in.constant; });
-    if (any) packing_[i] = packing_of(program_of(t).state);
+    if (!any) return;
+    packing_[i].how = packing_of(program_of(t).state);
+    packing_[i].choices = choices_of(t, largest.plan.tasks[i], options.accuracy);
   });
 }
 
@@ -184,9 +192,9 @@ void Agreement::apply(plan::Network& n) {
     n.tasks[i].program = program_of(n.tasks[i]);
     times[i] = time_of(n.tasks[i].program->state);
     if (like[i] == largest_.tasks.size()) return;
-    offers[i] = find_offer({n.tasks[i], n.plan.tasks[i], largest_.tasks[like[i]],
-                            largest_.plan.tasks[like[i]], packing_[like[i]]},
-                           errors_, options_);
+    offers[i] =
+        find_offer({n.tasks[i], n.plan.tasks[i], largest_.plan.tasks[like[i]], packing_[like[i]]},
+                   errors_, options_);
     if (offers[i]) offers[i]->task = i;
   });
   double left = 0;

@@ -14,6 +14,7 @@
 
 #include "plan/accuracy.h"
 #include "plan/network.h"
+#include "space/choice.h"
 
 namespace tenon::compile {
 
@@ -25,6 +26,12 @@ struct Offer {
   double lost = 0;   // time, estimated
   double saved = 0;  // bytes that need not be stored
   double steps = 0;  // of the task
+};
+
+// How a task packs its constants, and what led its template to that.
+struct Packing {
+  std::string how;                                       // empty: it has none
+  std::optional<space::Choices> choices = std::nullopt;  // nothing: others cannot follow it
 };
 
 class Agreement {
@@ -45,7 +52,7 @@ class Agreement {
   const plan::Options& options_;
   plan::Errors errors_;
   std::map<std::string, size_t> tasks_;  // of the largest, by the names of calls
-  std::vector<std::string> packing_;     // of constants, by task of the largest; empty: it has none
+  std::vector<Packing> packing_;         // by task of the largest
 };
 
 }  // namespace tenon::compile

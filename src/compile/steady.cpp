@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "arith/interval.h"
 #include "schedule/trace.h"
 #include "support/parallel.h"
 #include "task/serve.h"
@@ -12,7 +13,8 @@
 namespace tenon::compile {
 namespace {
 
-// A tile of a fixed number of rows, or of the most that divide them; as many vectors as fit beside it and divide the columns.
+// It takes a tile of a fixed number of rows, or of the most that divide them, if any do, and as many vectors as fit beside
+// it and divide the columns.
 class SteadyTiles : public space::Decider {
  public:
   SteadyTiles(const task::Task& t)
@@ -36,11 +38,12 @@ class SteadyTiles : public space::Decider {
   }
 
  private:
-  // Tiles of equal rows, as many as there may be.
+  // Tiles of equal rows, as many as there may be; rows that nothing divides leave a smaller last one. The rule would not do:
+  // its tiles are for the vectors that it takes itself, and too large beside more of them.
   int64_t parts(const space::Hole& hole) const {
     const int64_t extent = hole.domain.at(hole.domain.size() - 1);
     const int64_t rows = templates::divisor(extent, rows_);
-    return rows > 1 ? legal(hole, extent / rows) : hole.rule;
+    return legal(hole, rows > 1 ? extent / rows : arith::ceil_div(extent, rows_));
   }
 
   static int64_t legal(const space::Hole& hole, int64_t value) {

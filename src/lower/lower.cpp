@@ -72,7 +72,10 @@ std::vector<ir::Array> pack_inputs(const schedule::State& s, const std::vector<i
     for (size_t g = 0; g < inputs.size(); ++g) {
       if (s.stage(static_cast<StageId>(g)).stored_in == st.id) guest = &inputs[g];
     }
-    const ir::Array held = st.transform != nullptr ? st.transform->apply(inputs[i]) : inputs[i];
+    // Weights may be hundreds of megabytes: they are not copied to be read.
+    ir::Array transformed;
+    if (st.transform != nullptr) transformed = st.transform->apply(inputs[i]);
+    const ir::Array& held = st.transform != nullptr ? transformed : inputs[i];
     out.push_back(guest != nullptr ? pack_host(st, held, *guest) : st.layout.pack(held));
   }
   return out;

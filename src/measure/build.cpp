@@ -27,6 +27,7 @@ class Unable : public std::runtime_error {
 };
 
 constexpr const char* kHidden = "kernel";
+constexpr size_t kFirstProgram = 5;  // the part of a request; those before it are the task
 
 // Inputs that are stored inside another have no parameter of their own.
 std::vector<Param> params_of(const schedule::State& s, const ir::Function& f) {
@@ -49,16 +50,31 @@ class Builder {
  public:
   explicit Builder(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  Message answer(const Message& request) {
+  // The task is the request's; one program of it.
+  Message answer(const Message& request, size_t program) {
     try {
-      TENON_CHECK(request.size() == 6) << "a request of " << request.size() << " parts";
+      TENON_CHECK(request.size() > program) << "a request of " << request.size() << " parts";
       take_task(request);
-      return build(task::serve_json(task_, request[5]));
+      return build(task::serve_json(task_, request[program]));
     } catch (const Unable& e) {
       return {kUnable, e.what()};
     } catch (const std::exception& e) {
       return {kFailed, e.what()};
     }
+  }
+
+  // Answers for all programs. Where one of them fails, each is built by itself, so that it fails alone.
+  std::vector<Message> answers(const Message& request) {
+    if (request.size() > kFirstProgram + 1) {
+      try {
+        take_task(request);
+        return build_together(std::span(request).subspan(kFirstProgram));
+      } catch (const std::exception&) {  // it is found below
+      }
+    }
+    std::vector<Message> out;
+    for (size_t i = kFirstProgram; i < request.size(); ++i) out.push_back(answer(request, i));
+    return out;
   }
 
  private:
@@ -82,16 +98,43 @@ class Builder {
     if (!program) return {kRefused, program.why};
     ir::Function f = lower::lower(program->state, program->bounds);
     f.name = kHidden;
-    const backend::Code object = compiler_->emit(f, backend::Emit::kObject);
-    Message m = {kBuilt, link(object.bytes), std::to_string(object.workspace_bytes)};
-    for (const Param& p : params_of(program->state, f)) m.push_back(measure::to_text(p));
+    return describe(*program.program, f, compiler_->emit(f, backend::Emit::kObject));
+  }
+
+  // Programs that are refused do not take part.
+  std::vector<Message> build_together(std::span<const std::string> programs) {
+    std::vector<Message> out(programs.size());
+    std::vector<task::Served> served;
+    std::vector<ir::Function> functions;
+    for (size_t i = 0; i < programs.size(); ++i) {
+      served.push_back(task::serve_json(task_, programs[i]));
+      if (!served[i]) {
+        out[i] = {kRefused, served[i].why};
+        continue;
+      }
+      functions.push_back(lower::lower(served[i]->state, served[i]->bounds));
+      functions.back().name = fmt::format("{}{}", kHidden, i);
+    }
+    const std::vector<backend::Code> objects = compiler_->emit_objects(functions);
+    for (size_t i = 0, at = 0; i < programs.size(); ++i) {
+      if (!served[i]) continue;
+      out[i] = describe(*served[i].program, functions[at], objects[at]);
+      ++at;
+    }
+    return out;
+  }
+
+  Message describe(const task::Program& program, const ir::Function& f,
+                   const backend::Code& object) {
+    Message m = {kBuilt, link(object.bytes, f.name), std::to_string(object.workspace_bytes)};
+    for (const Param& p : params_of(program.state, f)) m.push_back(measure::to_text(p));
     return m;
   }
 
   // Mistakes of a linker are InternalErrors; what it says to users is about files.
-  std::string link(const std::string& object) {
+  std::string link(const std::string& object, const std::string& name) {
     try {
-      return compiler_->link(object, kHidden, kEntry, folder_);
+      return compiler_->link(object, name, kEntry, folder_);
     } catch (const UserError& e) {
       throw Unable(e.what());
     }
@@ -102,6 +145,22 @@ class Builder {
   task::Task task_;
   std::unique_ptr<backend::Compiler> compiler_;
 };
+
+using Intercept = std::function<std::optional<Message>(const Message&)>;
+using Alter = std::function<void(const Message&, Message&)>;
+
+std::vector<Message> one_by_one(Builder& builder, const Message& request,
+                                const Intercept& intercept, const Alter& alter) {
+  std::vector<Message> out;
+  for (size_t i = kFirstProgram; i < request.size(); ++i) {
+    Message one(request.begin(), request.begin() + kFirstProgram);
+    one.push_back(request[i]);
+    std::optional<Message> answer = intercept ? intercept(one) : std::nullopt;
+    out.push_back(answer ? *std::move(answer) : builder.answer(one, kFirstProgram));
+    if (alter) alter(one, out.back());
+  }
+  return out;
+}
 
 [[noreturn]] void no_memory() {
   const std::string text = std::string(kOutOfMemoryText) + "\n";
@@ -129,11 +188,35 @@ void set_limit(int resource, rlim_t value) {
 
 }  // namespace
 
-Message build_request(const task::Task& t, const schedule::Trace& trace) {
+Message build_request(const task::Task& t, std::span<const schedule::Trace> traces) {
   std::string names = "\n";
   for (const auto& [name, l] : t.edges) names += name + "\n";
-  return {"build", te::to_text(*t.dag),     task::edges_text(t.edges), target::to_text(*t.target),
-          names,   schedule::to_json(trace)};
+  Message m = {"build", te::to_text(*t.dag), task::edges_text(t.edges), target::to_text(*t.target),
+               names};
+  for (const schedule::Trace& trace : traces) m.push_back(schedule::to_json(trace));
+  return m;
+}
+
+// Each answer comes behind the number of its parts.
+Message join(const std::vector<Message>& answers) {
+  Message out;
+  for (const Message& m : answers) {
+    out.push_back(std::to_string(m.size()));
+    out.insert(out.end(), m.begin(), m.end());
+  }
+  return out;
+}
+
+std::optional<std::vector<Message>> split(const Message& joined) {
+  std::vector<Message> out;
+  for (size_t at = 0; at < joined.size();) {
+    const size_t parts = std::strtoull(joined[at].c_str(), nullptr, 10);
+    if (parts == 0 || parts > joined.size() - at - 1) return std::nullopt;
+    const auto first = joined.begin() + static_cast<std::ptrdiff_t>(at) + 1;
+    out.emplace_back(first, first + static_cast<std::ptrdiff_t>(parts));
+    at += parts + 1;
+  }
+  return out;
 }
 
 int serve_builds(int argc, char** argv,
@@ -156,10 +239,10 @@ int serve_builds(int argc, char** argv,
   if (kLimited && bytes > 0) set_limit(RLIMIT_AS, bytes);
   Builder builder(folder);
   for (Message request; receive(kChannel, request) == Got::kMessage;) {
-    std::optional<Message> answer = intercept ? intercept(request) : std::nullopt;
-    if (!answer) answer = builder.answer(request);
-    if (alter) alter(request, *answer);
-    if (send(kChannel, *answer) != Got::kMessage) break;
+    const std::vector<Message> answers = intercept || alter
+                                             ? one_by_one(builder, request, intercept, alter)
+                                             : builder.answers(request);
+    if (send(kChannel, join(answers)) != Got::kMessage) break;
   }
   clean_up();
   return 0;

@@ -33,6 +33,10 @@ bool set_affinity(std::span<const int> cpus) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+// Programs that share a start of the assembler, which takes an eighth of the time of one of them: more of them would
+// save little, and make a round wait for its last ones.
+constexpr int kTogether = 4;
+
 // All cores are the runner's: building and running take turns.
 CorePlan in_turns(int builders) {
   CorePlan p;
@@ -74,6 +78,7 @@ CorePlan plan_card(const std::vector<int>& cpus, int builders) {
   p.runners.emplace_back();
   p.builders = builders > 0 ? builders : std::max(1, static_cast<int>(cpus.size()));
   p.overlaps = true;
+  p.together = kTogether;
   return p;
 }
 

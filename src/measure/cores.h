@@ -25,6 +25,7 @@ struct CorePlan {
   std::vector<int> spare;  // where they do, and where the caller thinks; empty: any
   bool overlaps = false;   // building and thinking need not wait for runners
   int burst = 1;           // builds of a runner's builders before it has its turn
+  int together = 1;        // programs of a task that a builder of any time may be given at once
 };
 
 // `cpus` has one of each core; `threads` are those of a program; `builders` at most 0: one per core. With `overlap`

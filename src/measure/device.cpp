@@ -8,7 +8,7 @@
 #include <future>
 
 #include "lower/lower.h"
-#include "measure/ahead.h"
+#include "measure/beside.h"
 #include "measure/estimate.h"
 #include "measure/handoff.h"
 #include "measure/lanes.h"
@@ -27,7 +27,8 @@ constexpr double kDefinitionRunS = 300;
 constexpr double kFinalRunS = 0.05;  // of one candidate in one round
 constexpr int kLeastRounds = 3;      // of finals
 constexpr int64_t kMostInRound = 128;
-constexpr int kMostAhead = 4;
+constexpr int kMostAhead = 4;     // threads that make right answers
+constexpr int kMostCompared = 4;  // threads that compare programs of a card
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -110,8 +111,8 @@ class Device : public Measurer {
             options_, plan_, folder_.path(), queue_,
             [this](const JobQueue::Entry& e) { return known_of(e); },
             [this](RunProcess& p, const JobQueue::Entry& e) { return timed(p, e); }),
-        ahead_(threads_ahead(), plan_.spare,
-               [this](const task::Task& t) { references_.cases(t); }) {}
+        ahead_(threads_ahead(), plan_.spare),
+        comparing_(options.on_card ? std::min(kMostCompared, plan_.builders) : 0, plan_.spare) {}
 
   std::string target(const target::Target& t) const override {
     return named(t, t.is_cpu() ? host_->fingerprint() : card_);
@@ -128,18 +129,21 @@ class Device : public Measurer {
     return std::clamp(busy, kRound, kMostInRound);
   }
 
-  void expect(const task::Task& t) override { ahead_.add(t); }
+  void expect(const task::Task& t) override {
+    ahead_.add([this, t] { references_.cases(t); });
+  }
 
   Verdict verify(const task::Task& t, const schedule::Trace& trace) override {
-    const std::optional<Built> built = fastest_.find(t, trace);
-    Verdict first = compare(t, trace, built ? *built : build_one(t, trace));
-    if (!first.wrong()) return first;
-    // Wrong is for ever, and memory or a disk may fail for once: built anew in another process, it must be wrong again.
-    on_runner([](RunProcess& p) { p.stop(); });
-    const Verdict second = compare(t, trace, build_one(t, trace));
-    if (second.wrong()) return first;
-    return undecided(
-        fmt::format("wrong once ({}), then {}", first.why, second.right() ? "right" : second.why));
+    return judge(t, trace, fastest_.find(t, trace));
+  }
+
+  // A processor that times programs has no cores to compare on meanwhile.
+  std::future<Verdict> verify_beside(const task::Task& t, const schedule::Trace& trace) override {
+    if (!options_.on_card) return Measurer::verify_beside(t, trace);
+    auto work = std::make_shared<std::packaged_task<Verdict()>>(
+        [this, t, trace, built = fastest_.find(t, trace)] { return judge(t, trace, built); });
+    comparing_.add([work] { (*work)(); });
+    return work->get_future();
   }
 
   std::vector<task::Measurement> finals(const task::Task& t,
@@ -220,6 +224,19 @@ class Device : public Measurer {
   }
 
   // ---- comparing -----------------------------------------------------------------------------------------------
+
+  // `built`: what it was built into before, if that is still there.
+  Verdict judge(const task::Task& t, const schedule::Trace& trace,
+                const std::optional<Built>& built) {
+    Verdict first = compare(t, trace, built ? *built : build_one(t, trace));
+    if (!first.wrong()) return first;
+    // Wrong is for ever, and memory or a disk may fail for once: built anew in another process, it must be wrong again.
+    on_runner([](RunProcess& p) { p.stop(); });
+    const Verdict second = compare(t, trace, build_one(t, trace));
+    if (second.wrong()) return first;
+    return undecided(
+        fmt::format("wrong once ({}), then {}", first.why, second.right() ? "right" : second.why));
+  }
 
   Verdict compare(const task::Task& t, const schedule::Trace& trace, const Built& b) {
     if (b.outcome != Outcome::kOk) return undecided(b.error);
@@ -363,8 +380,8 @@ class Device : public Measurer {
   std::mutex plain_mutex_;
   RunProcess plain_runner_{options_};  // idle unless programs run on a card
   JobQueue queue_;
-  Lanes lanes_;  // its threads use the others
-  Ahead ahead_;  // likewise, and it asks the lanes
+  Lanes lanes_;               // its threads use the others
+  Beside ahead_, comparing_;  // likewise, and they ask the lanes
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTries = 8, kRounds = 64;
-constexpr auto kPatience = std::chrono::milliseconds(10);
+constexpr auto kGivenUpAfter = std::chrono::milliseconds(10);
 
 struct Ball {
   alignas(64) std::atomic<int> line{0};
@@ -78,7 +78,7 @@ double handoff_ns() {
   if (cores.size() < 2) return 0;
   Ball ball;
   double ns = 0;
-  const auto end = Clock::now() + kPatience;
+  const auto end = Clock::now() + kGivenUpAfter;
   // Both in threads of their own: the caller stays where it may run.
   std::thread other([&] {
     pin(cores[1]);

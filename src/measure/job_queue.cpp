@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/job_queue.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 namespace tenon::measure {
 
 JobQueue::JobQueue(const CorePlan& plan)
-    : burst_(plan.burst), free_builders_(plan.builders > 0), runners_(plan.runners.size()) {}
+    : burst_(plan.burst),
+      free_builders_(static_cast<size_t>(plan.builders)),
+      together_(static_cast<size_t>(plan.together)),
+      runners_(plan.runners.size()) {}
 
 // ---- for the one who measures ----------------------------------------------------------------------------------
 
@@ -78,8 +82,20 @@ bool JobQueue::may_run(size_t runner) const {
   if (r.building > 0) return false;
   if (runner == 0 && !run_calls_.empty()) return true;
   // Without builders of other cores, calls to them wait for the runner.
-  if (built_.empty() || (!free_builders_ && !build_calls_.empty())) return false;
+  if (built_.empty() || (free_builders_ == 0 && !build_calls_.empty())) return false;
   return r.burst == 0 || waiting_.empty();
+}
+
+// The first that wait, of one task.
+std::vector<JobQueue::EntryRef> JobQueue::take_waiting(size_t most) {
+  std::vector<EntryRef> taken;
+  while (taken.size() < most && !waiting_.empty() &&
+         (taken.empty() || waiting_.front()->job.task.key == taken[0]->job.task.key)) {
+    taken.push_back(std::move(waiting_.front()));
+    waiting_.pop_front();
+    building_[taken.back()->id] = taken.back();
+  }
+  return taken;
 }
 
 std::optional<JobQueue::Order<BuildProcess>> JobQueue::next_build(size_t runner) {
@@ -91,27 +107,29 @@ std::optional<JobQueue::Order<BuildProcess>> JobQueue::next_build(size_t runner)
     order.call = std::move(build_calls_.front());
     build_calls_.pop_front();
   } else {
-    order.entry = std::move(waiting_.front());
-    waiting_.pop_front();
-    building_[order.entry->id] = order.entry;
+    // As many as leave the same for the others and once more: where few wait, none waits for another.
+    const size_t share = runner == kFree ? waiting_.size() / (2 * free_builders_) : 0;
+    order.entries = take_waiting(std::clamp<size_t>(share, 1, together_));
   }
   if (runner != kFree) {
     Runner& r = runners_[runner];
     ++r.building;
-    if (order.entry != nullptr) r.burst = (r.burst > 0 ? r.burst : burst_) - 1;
+    if (!order.entries.empty()) r.burst = (r.burst > 0 ? r.burst : burst_) - 1;
   }
   changed_.notify_all();
   return order;
 }
 
-void JobQueue::end_build(size_t runner, const EntryRef& built, std::optional<task::Measurement> m) {
+void JobQueue::end_build(size_t runner, const std::vector<EntryRef>& built, Known known) {
   const std::scoped_lock lock(mutex_);
   if (runner != kFree) --runners_[runner].building;
-  if (built != nullptr && building_.erase(built->id) > 0) {
-    if (m || failure_) {
-      finish(*built, std::move(m));
+  known.resize(built.size());
+  for (size_t i = 0; i < built.size(); ++i) {
+    if (building_.erase(built[i]->id) == 0) continue;
+    if (known[i] || failure_) {
+      finish(*built[i], std::move(known[i]));
     } else {
-      built_.push_back(built);
+      built_.push_back(built[i]);
     }
   }
   changed_.notify_all();
@@ -126,7 +144,7 @@ std::optional<JobQueue::Order<RunProcess>> JobQueue::next_run(size_t runner) {
     order.call = std::move(run_calls_.front());
     run_calls_.pop_front();
   } else {
-    order.entry = std::move(built_.front());
+    order.entries.push_back(std::move(built_.front()));
     built_.pop_front();
   }
   runners_[runner].running = true;
@@ -134,10 +152,11 @@ std::optional<JobQueue::Order<RunProcess>> JobQueue::next_run(size_t runner) {
   return order;
 }
 
-void JobQueue::end_run(size_t runner, const EntryRef& ran, std::optional<task::Measurement> m) {
+void JobQueue::end_run(size_t runner, const std::vector<EntryRef>& ran,
+                       std::optional<task::Measurement> m) {
   const std::scoped_lock lock(mutex_);
   runners_[runner].running = false;
-  if (ran != nullptr) finish(*ran, std::move(m));
+  for (const EntryRef& e : ran) finish(*e, std::move(m));
   changed_.notify_all();
 }
 

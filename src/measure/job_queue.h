@@ -31,10 +31,10 @@ class JobQueue {
     bool done = false;
   };
   using EntryRef = std::shared_ptr<Entry>;
-  // One of them: a job, or a call that is made with the process.
+  // Jobs, or a call that is made with the process: several jobs of one task for a builder, one for a runner.
   template <class Process>
   struct Order {
-    EntryRef entry;
+    std::vector<EntryRef> entries;
     std::function<void(Process&)> call;
   };
   static constexpr size_t kFree = SIZE_MAX;  // a builder that belongs to no runner
@@ -52,10 +52,12 @@ class JobQueue {
 
   // For builders, which name their runner, and runners. Nothing: it is over.
   std::optional<Order<BuildProcess>> next_build(size_t runner);
-  // Null: it was a call. With a measurement there is nothing to run.
-  void end_build(size_t runner, const EntryRef& built, std::optional<task::Measurement> m = {});
+  // What is known of each entry of the order; none: it was a call. With a measurement there is nothing to run.
+  using Known = std::vector<std::optional<task::Measurement>>;
+  void end_build(size_t runner, const std::vector<EntryRef>& built, Known known = {});
   std::optional<Order<RunProcess>> next_run(size_t runner);
-  void end_run(size_t runner, const EntryRef& ran, std::optional<task::Measurement> m = {});
+  void end_run(size_t runner, const std::vector<EntryRef>& ran,
+               std::optional<task::Measurement> m = {});
   // Something that is not the job's fault, such as a tool that cannot be started: thrown by the next poll.
   void fail(std::exception_ptr why);
 
@@ -67,10 +69,12 @@ class JobQueue {
   };
   bool may_build(size_t runner) const;
   bool may_run(size_t runner) const;
+  std::vector<EntryRef> take_waiting(size_t most);
   void finish(Entry& e, std::optional<task::Measurement> m);
 
   const int burst_;
-  const bool free_builders_;
+  const size_t free_builders_;
+  const size_t together_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;

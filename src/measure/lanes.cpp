@@ -41,20 +41,31 @@ void Lanes::add_runner(size_t runner, std::vector<int> cpus) {
 void Lanes::build(BuildProcess& process, size_t runner, const std::vector<int>& cpus) {
   const KeepTo here(cpus);
   while (auto order = queue_.next_build(runner)) {
-    std::optional<task::Measurement> known;
+    JobQueue::Known known;
     try {
       if (order->call) {
         order->call(process);
       } else {
-        JobQueue::Entry& e = *order->entry;
-        e.built = process.build(e.job.task, e.job.trace, options_.compile_limit_s);
-        known = judge_(e);
+        known = build_all(process, order->entries);
       }
     } catch (...) {
       queue_.fail(std::current_exception());
     }
-    queue_.end_build(runner, order->entry, std::move(known));
+    queue_.end_build(runner, order->entries, std::move(known));
   }
+}
+
+JobQueue::Known Lanes::build_all(BuildProcess& process,
+                                 const std::vector<JobQueue::EntryRef>& entries) {
+  std::vector<schedule::Trace> traces;
+  for (const JobQueue::EntryRef& e : entries) traces.push_back(e->job.trace);
+  std::vector<Built> built = process.build(entries[0]->job.task, traces, options_.compile_limit_s);
+  JobQueue::Known known;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    entries[i]->built = std::move(built[i]);
+    known.push_back(judge_(*entries[i]));
+  }
+  return known;
 }
 
 void Lanes::run(RunProcess& process, size_t runner, const std::vector<int>& cpus) {
@@ -65,12 +76,12 @@ void Lanes::run(RunProcess& process, size_t runner, const std::vector<int>& cpus
       if (order->call) {
         order->call(process);
       } else {
-        m = time_(process, *order->entry);
+        m = time_(process, *order->entries.front());
       }
     } catch (...) {
       queue_.fail(std::current_exception());
     }
-    queue_.end_run(runner, order->entry, std::move(m));
+    queue_.end_run(runner, order->entries, std::move(m));
   }
 }
 

@@ -29,6 +29,7 @@ class Lanes {
   void add_builder(size_t runner, std::vector<int> cpus);
   void add_runner(size_t runner, std::vector<int> cpus);
   void build(BuildProcess& process, size_t runner, const std::vector<int>& cpus);
+  JobQueue::Known build_all(BuildProcess& process, const std::vector<JobQueue::EntryRef>& entries);
   void run(RunProcess& process, size_t runner, const std::vector<int>& cpus);
 
   const DeviceOptions& options_;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,6 +73,8 @@ class Measurer {
   virtual void expect(const task::Task&) {}
   // Compares with the reference on several inputs, with guard zones and poisoned outputs; before jobs that wait.
   virtual Verdict verify(const task::Task& t, const schedule::Trace& trace) = 0;
+  // The same for a caller that goes on meanwhile; where nothing goes on beside jobs, the verdict is there at once.
+  virtual std::future<Verdict> verify_beside(const task::Task& t, const schedule::Trace& trace);
   // The candidates again, interleaved, until the intervals of their medians part or the time is up; in order. Nothing
   // else may be in flight.
   virtual std::vector<task::Measurement> finals(const task::Task& t,

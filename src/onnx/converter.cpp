@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 namespace tenon::onnx {
@@ -35,32 +36,53 @@ std::vector<ValueId> inputs_of(const graph::Graph& g, ValueId v) {
   return inputs;
 }
 
-// "--bind sr=N" for few numbers, "--bind axes=@axes.npy" for many.
-std::string bind_of(const graph::Value& v) {
+// Few numbers are a setting of the model, such as a rate; more are its data.
+bool is_setting(const graph::Value& v) {
   constexpr int64_t kFew = 4;
+  return v.elements() >= 1 && v.elements() <= kFew && v.shape.size() <= 1;
+}
+
+// "--bind sr=N" for a setting, "--bind axes=@axes.npy" for more numbers.
+std::string bind_of(const graph::Value& v) {
   const char* kind = v.dtype.is_bool() ? "true" : "N";
-  if (v.elements() < 1 || v.elements() > kFew || v.shape.size() > 1) {
-    return fmt::format("--bind {0}=@{0}.npy", v.name);
-  }
+  if (!is_setting(v)) return fmt::format("--bind {0}=@{0}.npy", v.name);
   const std::vector<const char*> numbers(static_cast<size_t>(v.elements()), kind);
   return fmt::format("--bind {}={}", v.name, fmt::join(numbers, ","));
 }
 
 // Names of the file's inputs mean something to its user; those of tensors inside seldom do.
+std::vector<std::string> names_of(const graph::Graph& g, const std::vector<ValueId>& inputs) {
+  std::vector<std::string> names;
+  for (const ValueId in : inputs) names.push_back(fmt::format("'{}'", g.value(in).name));
+  return names;
+}
+
+std::string make_constants(const graph::Graph& g, const std::vector<ValueId>& inputs) {
+  std::vector<std::string> binds;
+  for (const ValueId in : inputs) binds.push_back(bind_of(g.value(in)));
+  return fmt::format("make {}: {}", inputs.size() == 1 ? "it a constant" : "them constants",
+                     fmt::join(binds, " "));
+}
+
 [[noreturn]] void refuse_unknown(const graph::Graph& g, ValueId v, std::string_view what) {
-  std::vector<std::string> names, binds;
-  for (const ValueId in : inputs_of(g, v)) {
-    names.push_back(fmt::format("'{}'", g.value(in).name));
-    binds.push_back(bind_of(g.value(in)));
-  }
-  if (names.empty()) {
+  const std::vector<ValueId> inputs = inputs_of(g, v);
+  if (inputs.empty()) {
     throw Unsupported(fmt::format("{} ('{}') must be known when compiling", what, g.value(v).name));
   }
   throw Unsupported(
       fmt::format("{} must be known when compiling and depends on input{} {}", what,
-                  names.size() == 1 ? "" : "s", fmt::join(names, ", ")),
-      fmt::format("make {}: {}", names.size() == 1 ? "it a constant" : "them constants",
-                  fmt::join(binds, " ")));
+                  inputs.size() == 1 ? "" : "s", fmt::join(names_of(g, inputs), ", ")),
+      make_constants(g, inputs));
+}
+
+// A setting can be made a constant; a model of one image would be of no use.
+std::string size_hint(const graph::Graph& g, const std::vector<ValueId>& inputs) {
+  const bool settings =
+      !inputs.empty() &&
+      std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return is_setting(g.value(v)); });
+  return settings ? make_constants(g, inputs)
+                  : "end the model before this node, with what it reads as outputs, and do its "
+                    "work behind the library";
 }
 
 }  // namespace
@@ -97,7 +119,10 @@ bool Convert::attempt(const std::function<bool()>& fn) {
 }
 
 const ir::Array& Convert::constant(size_t i, std::string_view what) {
-  const ValueId v = input(i);
+  return known(input(i), what);
+}
+
+const ir::Array& Convert::known(ValueId v, std::string_view what) {
   if (!b_.data(v)) refuse_unknown(b_.graph(), v, what);
   return *b_.data(v);
 }
@@ -105,15 +130,13 @@ const ir::Array& Convert::constant(size_t i, std::string_view what) {
 const ir::Array& Convert::decisive(size_t i, std::string_view what) {
   const ValueId v = input(i);
   if (b_.data(v)) return *b_.data(v);
-  std::vector<std::string> names;
-  for (const ValueId in : inputs_of(b_.graph(), v)) {
-    names.push_back(fmt::format("'{}'", b_.graph().value(in).name));
-  }
-  if (names.empty()) names.push_back(fmt::format("'{}'", b_.graph().value(v).name));
+  const std::vector<ValueId> inputs = inputs_of(b_.graph(), v);
   throw Unsupported(
       fmt::format("how large its result is depends on {}, that is on {}: it is known "
                   "when the model runs only",
-                  what, fmt::join(names, ", ")));
+                  what,
+                  fmt::join(names_of(b_.graph(), inputs.empty() ? std::vector{v} : inputs), ", ")),
+      size_hint(b_.graph(), inputs));
 }
 
 std::vector<int64_t> Convert::constant_ints(size_t i, std::string_view what) {

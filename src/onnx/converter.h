@@ -55,6 +55,7 @@ class Convert {
   virtual size_t num_outputs() const = 0;
   virtual bool has_input(size_t i) const = 0;
   virtual bool has_output(size_t i) const = 0;
+  virtual bool is_read(size_t output) const { return has_output(output); }  // by anybody
   virtual ValueId input(size_t i) const = 0;  // Unsupported if absent, or no tensor
   // A tensor or a sequence, or one that is known behind a loop only.
   virtual ValueId any_input(size_t i) const { return input(i); }
@@ -89,8 +90,9 @@ class Convert {
 
   // The value of an input that must be known now: Unsupported with the hint to --bind it otherwise.
   const ir::Array& constant(size_t i, std::string_view what);
-  // The same of what decides how large the result is, such as an image: binding that would make no sense, so there is no
-  // hint.
+  const ir::Array& known(ValueId v, std::string_view what);
+  // The same of what decides how large the result is. Binding an image would make no sense, so the hint is another one but
+  // for settings of few numbers.
   const ir::Array& decisive(size_t i, std::string_view what);
   std::vector<int64_t> constant_ints(size_t i, std::string_view what);
   double constant_scalar(size_t i, std::string_view what);

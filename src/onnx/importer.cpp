@@ -8,6 +8,7 @@
 #include "onnx/limits.h"
 #include "onnx/node.h"
 #include "onnx/ops/turns.h"
+#include "onnx/read_names.h"
 #include "onnx/table.h"
 
 namespace tenon::onnx {
@@ -81,6 +82,11 @@ void Importer::read_opsets() {
 
 void Importer::read_types(const proto::GraphProto& g) {
   for (const auto& info : g.value_info()) types_.emplace(info.name(), &info.type());
+}
+
+bool Importer::is_read(const std::string& name) {
+  if (!read_names_) read_names_ = read_names(model_.graph());
+  return read_names_->contains(name);
 }
 
 graph::Data Importer::tensor(const proto::TensorProto& t) {
@@ -234,6 +240,7 @@ void Importer::bind_outputs(const Call& call, const std::vector<ValueId>& values
     std::optional<ValueId> value;
     if (!values.empty()) {
       if (static_cast<size_t>(i) >= values.size()) {
+        if (call.place.call == nullptr && !is_read(name)) continue;
         throw Unsupported(fmt::format("output {} is not supported", i));
       }
       value = values[static_cast<size_t>(i)];
@@ -318,6 +325,11 @@ void Importer::add_output(const std::string& name, ValueId v) {
   int64_t count = 0;
   for (const Piece& p : *pieces) {
     const int64_t rows = p.rows == Piece::kOne ? 1 : p.rows;
+    if (p.rows == Piece::kUnsized) {
+      throw UserError(
+          fmt::format("how large the tensors of the sequence '{}' are depends on data", name),
+          "its split must be known when compiling: --bind makes an input a constant");
+    }
     if (rows < 0) {
       throw UserError(fmt::format("how long the sequence '{}' is depends on data", name));
     }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,7 @@ class Importer {
   Sequences& sequences() { return sequences_; }
   const std::vector<Problem>& problems() const { return problems_; }
   void keep_problems(size_t count) { problems_.resize(count); }
+  bool is_read(const std::string& name);  // outside of functions
 
   std::vector<ValueId> run_subgraph(const proto::GraphProto& g,
                                     const std::vector<ValueId>& arguments, const Names& outer,
@@ -110,6 +112,7 @@ class Importer {
   std::map<std::string, int64_t> opsets_;
   std::map<std::pair<std::string, std::string>, Function> functions_;
   std::map<std::string, const proto::TypeProto*> types_;  // stated in the file, by value
+  std::optional<std::set<std::string>> read_names_;       // once somebody has asked
   TensorCache& initializers_;
   TensorCache tensors_;
   std::vector<Problem> problems_;

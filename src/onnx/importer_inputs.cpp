@@ -94,9 +94,11 @@ template <class Map>
 void require_known(const Map& given, const std::set<std::string>& known, std::string_view what) {
   for (const auto& [name, value] : given) {
     if (!known.count(name)) {
-      throw RequestError(fmt::format("the model has no {} '{}'", what, name),
-                         known.empty() ? fmt::format("it has no {}", what)
-                                       : fmt::format("it has: {}", fmt::join(known, ", ")));
+      throw RequestError(
+          fmt::format("the model has no {} '{}'", what, name),
+          known.empty()
+              ? std::string(what == "dimension" ? "all of its sizes are fixed" : "it has none")
+              : fmt::format("it has: {}", fmt::join(known, ", ")));
     }
   }
 }

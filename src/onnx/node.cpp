@@ -26,6 +26,11 @@ bool NodeConvert::has_output(size_t i) const {
   return i < num_outputs() && !node_.output(static_cast<int>(i)).empty();
 }
 
+bool NodeConvert::is_read(size_t output) const {
+  if (!has_output(output)) return false;
+  return place_.call != nullptr || importer_.is_read(node_.output(static_cast<int>(output)));
+}
+
 ValueId NodeConvert::input(size_t i) const {
   const ValueId v = any_input(i);
   if (importer_.sequences().find(v) != nullptr) {

@@ -21,6 +21,7 @@ class NodeConvert final : public Convert {
   size_t num_outputs() const override { return static_cast<size_t>(node_.output_size()); }
   bool has_input(size_t i) const override;
   bool has_output(size_t i) const override;
+  bool is_read(size_t output) const override;
   ValueId input(size_t i) const override;
   ValueId any_input(size_t i) const override;
   Sequences& sequences() override { return importer_.sequences(); }

@@ -35,9 +35,8 @@ int64_t size_by_name(const std::string& name, const StatedInput& in) {
   if (has_any(name, {"height", "width", "pixel"}) || name == "h" || name == "w") return kPixels;
   if (has_any(name, {"channel"}) || name == "c") return 3;
   if (has_any(name, {"sample", "audio", "wave"})) return kSamples;
-  if (has_any(name, {"frame", "time"})) return kFrames;
-  if (has_any(name, {"past"})) return kTokens;
-  if (has_any(name, {"seq", "len", "token"})) return kTokens;
+  if (has_any(name, {"frame", "time", "step"}) || name == "t") return kFrames;
+  if (has_any(name, {"past", "seq", "len", "token"}) || name == "l") return kTokens;
   return has_any(lower(in.name), {"audio", "wave", "speech"}) && in.shape.size() <= 2 ? kSamples
                                                                                       : 0;
 }
@@ -153,7 +152,9 @@ void refuse_computed(const ComputedDims& computed, const std::string& name) {
 
 bool looks_like_batch(const StatedInput& input, size_t axis) {
   const std::string name = lower(input.dim_names[axis]);
-  if (has_any(name, {"batch"}) || name == "n" || name == "b" || name == "bs") return true;
+  if (has_any(name, {"batch"}) || name == "b" || name == "bs") return true;
+  // A number of something else is the last axis of several: 1 x n.
+  if (name == "n" && (axis == 0 || axis + 1 < input.shape.size())) return true;
   return axis == 0 && size_by_name(name, input) == 0 && (input.shape.size() > 1 || !name.empty());
 }
 

@@ -23,6 +23,8 @@ struct Piece {
   static constexpr int64_t kBefore = -2;  // inside of a loop: all that was there before this turn
   static constexpr int64_t kCounted =
       -3;  // as many rows as the loop had turns, which the run decides
+  static constexpr int64_t kUnsized =
+      -4;  // one tensor that is as large as `value`, a split, says when the model runs
 };
 
 class Sequences {

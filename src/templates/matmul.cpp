@@ -94,11 +94,18 @@ class Writer {
     r.kb = enough_panels(kvecs, r);
     const int64_t most = std::max(r.kb, std::min<int64_t>(kvecs, kMostVectors));
     nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::range(1, most), r.kb);
-    in_ =
-        b_.ask({HoleKind::kParts, out_.id, 0}, "in", parts_in_registers(rows, nb_, r.xn, t_), r.xn);
+    in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", parts_in_registers(rows, nb_, r.xn, t_),
+                 parts_beside(r, rows));
     jv_ = nb_ * v_;
     jn_ = arith::ceil_div(kvecs, nb_.value);
     at_ = ask_at();
+  }
+
+  // Tiles of rows by rule: those of the tile that was chosen, and more where somebody has asked for more vectors beside them.
+  int64_t parts_beside(const RegisterTile& r, int64_t rows) const {
+    if (nb_ <= r.kb) return r.xn;
+    const int64_t most = std::max<int64_t>(1, (t_.vector_registers - nb_ - 1) / nb_);
+    return std::max(r.xn, arith::ceil_div(rows, most));
   }
 
   // Whether all cores together are worth it, where there are more than two: with two, rows or columns are enough.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever would be the best of its task is compared with the reference first.
 //
-//   checks.check_round(entry, measured);   // each is wrong or verified from now on
+//   Comparison c = checks.begin_round(entry, measured);
+//   while (!checks.advance(entry, c, false)) ..;   // something else meanwhile
+//   c.round;                                       // what would win is wrong or verified from now on
 #pragma once
 
+#include <future>
 #include <vector>
 
 #include "measure/measure.h"
@@ -11,20 +14,29 @@
 
 namespace tenon::tune {
 
+// Programs of one task, of which some are compared, one after the other.
+struct Comparison {
+  std::vector<task::Measurement> round;
+  std::vector<size_t> left = {};  // of the round, that may have to be compared; the first is next
+  std::future<measure::Verdict> verdict = {};  // of the first that is left, once it was asked for
+};
+
 class Checks {
  public:
   // `measurer` and `watch` must outlive it.
   Checks(Verify which, measure::Measurer& measurer, Stopwatch& watch, Tell tell);
 
   // Those of a round that `which` asks for.
-  void check_round(const TaskEntry& e, std::vector<task::Measurement>& round);
+  Comparison begin_round(const TaskEntry& e, std::vector<task::Measurement> round) const;
   // One that is about to be the start of its task.
-  void check_default(const TaskEntry& e, task::Measurement& m);
+  Comparison begin_default(std::vector<task::Measurement> one) const;
+  // Goes on as far as verdicts are known, or to the end where it may wait. True: it is at its end.
+  bool advance(const TaskEntry& e, Comparison& c, bool wait);
   // The fastest first, until one is right.
   void check_finals(const TaskEntry& e, std::vector<task::Measurement>& ordered);
 
  private:
-  void check(const TaskEntry& e, task::Measurement& m);
+  void judge(const TaskEntry& e, task::Measurement& m, const measure::Verdict& v);
 
   Verify which_;
   measure::Measurer& measurer_;

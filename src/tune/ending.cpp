@@ -15,8 +15,8 @@ constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
 constexpr double kAroundCompareS = 0.5;
 constexpr double kLearningShare = 0.02;
 constexpr double kMostLearningS = 10;
-// The default, what was chosen, and what is left of it without the tasks that lose.
-constexpr int kWrites = 3, kComparisons = 2;
+// What was chosen, and what is left of it without the tasks that lose.
+constexpr int kWrites = 2, kComparisons = 2;
 
 }  // namespace
 
@@ -34,8 +34,9 @@ double Ending::finals_s() const {
 }
 
 double Ending::networks_s() const {
-  const double each = kWrites * artifacts_.write_cost() + kComparisons * comparison_s();
-  return static_cast<double>(parts_.models.size()) * each;
+  const auto models = static_cast<double>(parts_.models.size());
+  const double writes = kWrites * models + static_cast<double>(artifacts_.defaults_missing());
+  return writes * artifacts_.write_cost() + kComparisons * models * comparison_s();
 }
 
 double Ending::learning_s() const {

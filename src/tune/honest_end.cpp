@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "support/check.h"
-#include "support/private_folder.h"
 #include "tune/best_schedules.h"
 #include "tune/events.h"
 
@@ -45,9 +44,7 @@ void HonestEnd::find_references() {
     double& reference_s = loops_.found.specs[m].reference_s;
     if (reference_s > 0) continue;
     const std::string& name = parts_.models[m].name;
-    const auto folder = PrivateFolder::temporary("default");
-    const fs::path plain = folder.path() / name;
-    artifacts_.write_default(m, plain);
+    const fs::path plain = artifacts_.default_of(m);
     const measure::NetworkTimes t = parts_.timer.compare(
         plain, plain, {.threads = parts_.options.threads, .seconds = kReferenceS});
     if (!t.error.empty()) throw UserError("the default of " + name + ": " + t.error);
@@ -131,9 +128,7 @@ ModelSummary HonestEnd::judge(size_t m) {
   for (const double w : loops_.found.specs[m].weights) s.tasks += w > 0 ? 1 : 0;
   const bool changed = networks_.replanned(m) || !loops_.programs_of(m).empty();
   if (!changed || parts_.options.tuner.verify == Verify::kOff) return s;
-  const auto folder = PrivateFolder::temporary("default");
-  const fs::path plain = folder.path() / model.name;
-  parts_.watch.time("write", [&] { artifacts_.write_default(m, plain); });
+  const fs::path plain = artifacts_.default_of(m);
   const Programs chosen = settle(m, plain, s);
   const bool gained = networks_.replanned(m) || !chosen.empty();
   const std::string why = gained ? why_default(s.times) : "no task gained inside the network";

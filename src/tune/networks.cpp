@@ -85,10 +85,10 @@ artifact::Program Networks::build(size_t m, const plan::NetworkPlan& plan) const
   return p;
 }
 
-artifact::Program Networks::build(size_t m, const Programs& programs) const {
+plan::NetworkPlan Networks::plan_with(size_t m, const Programs& programs) const {
   plan::NetworkPlan plan = plans[m];
   for (const auto& [key, program] : programs) plan.set(program);
-  return build(m, plan);
+  return plan;
 }
 
 NetworkTasks Networks::tasks(const std::string& glob) const {

@@ -48,9 +48,10 @@ class Networks {
   // What a plan makes of a model; nothing is lowered.
   plan::Network decide(size_t m, const plan::NetworkPlan& plan,
                        const plan::LayoutTimes& layout_times = {}) const;
+  // Safe beside others, whatever becomes of `plans` meanwhile.
   artifact::Program build(size_t m, const plan::NetworkPlan& plan) const;
-  artifact::Program build(size_t m, const Programs& programs) const;  // on top of its plan
-  artifact::Program build_default(size_t m) const { return build(m, first_plan()); }
+  // The plan of the model with these programs on top.
+  plan::NetworkPlan plan_with(size_t m, const Programs& programs) const;
 
   // Those whose label or key matches the glob. Throws UserError if none does.
   NetworkTasks tasks(const std::string& glob) const;

@@ -172,6 +172,16 @@ void TaskScheduler::report(int task, double best_s) {
   s.expel(i);
 }
 
+void TaskScheduler::improve(int task, double best_s) {
+  State& s = *state_;
+  const auto i = static_cast<size_t>(task);
+  if (!(best_s < s.best[i])) return;
+  s.best[i] = best_s;
+  s.since_gain[i] = 0;
+  if (!s.history[i].empty()) s.history[i].back() = best_s;
+  s.expel(i);
+}
+
 void TaskScheduler::kill(int task) { state_->dead[static_cast<size_t>(task)] = 1; }
 
 double TaskScheduler::objective() const { return state_->objective(state_->best); }

@@ -38,8 +38,10 @@ class TaskScheduler {
                 std::vector<ModelSpec> models, const SchedulerOptions& options);
   int next(Rng& rng);                    // -1: all tasks are dead
   void report(int task, double best_s);  // after a round; infinity while nothing ran
-  void kill(int task);                   // nothing left to try
-  double objective() const;              // of the best times so far
+  // A verdict came after the report of its round: the last round of the task is as good as this.
+  void improve(int task, double best_s);
+  void kill(int task);       // nothing left to try
+  double objective() const;  // of the best times so far
   bool alive(int task) const;
   int rounds(int task) const;
 

@@ -124,18 +124,21 @@ struct Session::Impl {
   std::string rounds(const Stop& stop) {
     const measure::KeepTo here(parts.measurer.spare_cpus());
     const RunLog& log = parts.log;
-    const double end_s = ending.rounds_end();
-    const double decide_by_s = log.spent() + kDecideBy * (end_s - log.spent());
+    const double begun_s = log.spent();
+    // What the end will take is not known before the first artifact is written, perhaps beside the rounds.
+    const auto left_by = [&](double share) {
+      return log.spent() < begun_s + share * (ending.rounds_end() - begun_s);
+    };
     const auto interrupted = [&] { return stop && stop(); };
-    const Stop halted = [&] { return interrupted() || log.spent() >= end_s; };
-    share_budget([&] { return interrupted() || log.spent() >= decide_by_s; }, halted);
+    const Stop halted = [&] { return interrupted() || !left_by(1); };
+    share_budget([&] { return interrupted() || !left_by(kDecideBy); }, halted);
     if (!interrupted()) {
       loops.tuner().settle();
       contest.decide_all();
       contest.run(halted);
     }
     if (interrupted()) return "interrupted";
-    if (log.spent() >= end_s) return "budget";
+    if (!left_by(1)) return "budget";
     const int64_t trials = parts.options.tuner.trials;
     return trials > 0 && log.measured() >= trials ? "trials" : "exhausted";
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <thread>
 
@@ -48,6 +49,15 @@ std::vector<double> seconds_of_all(const std::vector<Measurement>& round) {
   return out;
 }
 
+constexpr size_t kMostUnjudged = 8;  // rounds; their lessons are missing while others are proposed
+
+// A batch that came back, and the comparison that says what may be kept of it.
+struct Unjudged {
+  Batch batch;
+  Comparison comparison;
+  bool reported = false;  // to the scheduler, before the verdict
+};
+
 }  // namespace
 
 int threads_of(const TunerOptions& o) {
@@ -72,6 +82,7 @@ struct TaskTuner::Impl {
   int64_t rounds = 0;
   size_t defaults = 0;  // tasks whose default is measured
   InFlight in_flight;
+  std::deque<Unjudged> unjudged;  // whose verdicts are not known yet, the oldest first
   Population population;
 
   Impl(std::vector<TaskToTune> tasks, std::vector<ModelSpec> specs, const TunerOptions& o,
@@ -130,30 +141,34 @@ struct TaskTuner::Impl {
     results[static_cast<size_t>(&e - entries.data())] = e.result;
   }
 
-  void report(size_t i) {
-    const double best_s = entries[i].result.best_s;
-    scheduler.report(static_cast<int>(i),
+  void report(const Unjudged& u) {
+    const double known_s = entries[u.batch.entry].result.best_s;
+    const double best_s = known_s > 0 ? known_s : std::numeric_limits<double>::infinity();
+    const int i = static_cast<int>(u.batch.entry);
+    u.reported ? scheduler.improve(i, best_s) : scheduler.report(i, best_s);
+  }
+
+  // The scheduler does not wait for verdicts, else it would choose the same task again meanwhile.
+  void report_early(Unjudged& u) {
+    const TaskEntry& e = entries[u.batch.entry];
+    const bool is_start = u.batch.is_default && !u.comparison.round.empty();
+    const double best_s = is_start ? seconds_of(u.comparison.round[0]) : e.result.best_s;
+    scheduler.report(static_cast<int>(u.batch.entry),
                      best_s > 0 ? best_s : std::numeric_limits<double>::infinity());
+    u.reported = true;
   }
 
-  void finish_default(Batch& b) {
-    TaskEntry& e = entries[b.entry];
-    std::vector<Measurement> one = b.answers();
-    e.default_begun = !one.empty() || e.history.has(e.start);
-    if (!e.default_begun) return;  // it was cancelled
-    if (!one.empty()) {
-      checks.check_default(e, one[0]);
-      keep(e, one);
-    }
-    ++defaults;
+  void keep_default(Unjudged& u) {
+    TaskEntry& e = entries[u.batch.entry];
+    if (!u.comparison.round.empty()) keep(e, u.comparison.round);
     tell(default_timed(e.key(), *e.history.find(e.start)));
-    report(b.entry);
+    report(u);
   }
 
-  void finish_round(Batch& b) {
+  void keep_round(Unjudged& u) {
+    Batch& b = u.batch;
     TaskEntry& e = entries[b.entry];
-    std::vector<Measurement> got = b.answers();
-    checks.check_round(e, got);
+    std::vector<Measurement>& got = u.comparison.round;
     const bool trained = model->model().trained();
     const cost::RankingQuality quality =
         trained ? model->ranking(e.given.task, b.proposed, seconds_of_all(got))
@@ -163,7 +178,7 @@ struct TaskTuner::Impl {
     std::erase_if(got, [](const Measurement& m) { return m.outcome == Outcome::kUndecided; });
     watch.time("train", [&] { model->train(); });
     population.adapt(watch.since(b.before, "search"), watch.since(b.before, "measure"));
-    report(b.entry);
+    report(u);
     tell_round(e, got, trained ? &quality : nullptr, b.before);
   }
 
@@ -221,7 +236,9 @@ struct TaskTuner::Impl {
 
   int64_t trials_left() const {
     if (options.trials <= 0) return std::numeric_limits<int64_t>::max();
-    return options.trials - lessons.measured() - in_flight.jobs();
+    int64_t left = options.trials - lessons.measured() - in_flight.jobs();
+    for (const Unjudged& u : unjudged) left -= std::ssize(u.comparison.round);
+    return left;
   }
 
   // Where measuring leaves cores to think on, two halves of a round are in flight: the second is
@@ -293,7 +310,14 @@ struct TaskTuner::Impl {
     return measurer.round() > measure::Measurer::kRound ? 3 : 2;
   }
 
-  // As much as may be in flight. Rounds begin when all defaults are known.
+  // Programs may be proposed without the lessons of a few rounds, not of any number of them.
+  bool may_begin_round() const {
+    const auto open = std::count_if(unjudged.begin(), unjudged.end(),
+                                    [](const Unjudged& u) { return !u.batch.is_default; });
+    return defaults == entries.size() && static_cast<size_t>(open) < kMostUnjudged;
+  }
+
+  // As much as may be in flight. Rounds begin when all defaults are timed.
   void fill() {
     const size_t batches = most_batches();
     const int64_t jobs = batch_size() * static_cast<int64_t>(batches);
@@ -302,26 +326,63 @@ struct TaskTuner::Impl {
     };
     while (defaults < entries.size() && room(1) && begin_default()) {
     }
-    while (defaults == entries.size() && in_flight.batches() < batches && room(batch_size()) &&
+    while (may_begin_round() && in_flight.batches() < batches && room(batch_size()) &&
            begin_round()) {
     }
   }
 
+  // Keeps a batch whose verdicts are known, or waits for them. False: they are not known yet.
+  bool conclude(Unjudged& u, bool wait) {
+    try {
+      if (!checks.advance(entries[u.batch.entry], u.comparison, wait)) return false;
+      u.batch.is_default ? keep_default(u) : keep_round(u);
+    } catch (const InternalError& e) {
+      if (u.batch.is_default) throw;
+      give_up(u.batch.entry, e);
+    }
+    return true;
+  }
+
+  // Begins to compare the oldest batch; it is kept as soon as that has an end.
   void finish() {
     Batch b = in_flight.take();
-    if (b.is_default) return finish_default(b);
-    try {
-      finish_round(b);
-    } catch (const InternalError& e) {
-      give_up(b.entry, e);
+    TaskEntry& e = entries[b.entry];
+    std::vector<Measurement> got = b.answers();
+    if (b.is_default) {
+      e.default_begun = !got.empty() || e.history.has(e.start);
+      if (!e.default_begun) return;  // it was cancelled
+      ++defaults;
     }
+    Comparison c =
+        b.is_default ? checks.begin_default(std::move(got)) : checks.begin_round(e, std::move(got));
+    Unjudged u{std::move(b), std::move(c)};
+    if (conclude(u, false)) return;
+    report_early(u);
+    unjudged.push_back(std::move(u));
+  }
+
+  void keep_judged() {
+    for (auto it = unjudged.begin(); it != unjudged.end();) {
+      it = conclude(*it, false) ? unjudged.erase(it) : std::next(it);
+    }
+  }
+
+  void await_oldest_verdict() {
+    Unjudged u = std::move(unjudged.front());
+    unjudged.pop_front();
+    conclude(u, true);
   }
 
   bool step(const std::function<bool()>& stop) {
     const measure::KeepTo here(measurer.spare_cpus());
     lessons.tell_refused();
+    keep_judged();
     fill();
-    if (in_flight.batches() == 0) return false;
+    if (in_flight.batches() == 0) {
+      if (unjudged.empty()) return false;
+      await_oldest_verdict();
+      return true;
+    }
     if (watch.time("measure", [&] { return in_flight.await(stop); })) {
       finish();
     } else {
@@ -334,6 +395,7 @@ struct TaskTuner::Impl {
   void settle() {
     watch.time("measure", [&] { in_flight.drain(); });
     while (in_flight.batches() > 0) finish();
+    while (!unjudged.empty()) await_oldest_verdict();
   }
 };
 

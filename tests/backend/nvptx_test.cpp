@@ -414,10 +414,27 @@ TEST(Ptxas, IsLookedForWhereItIsNamed) {
   EXPECT_THROW(nvptx::find_ptxas(), UserError);
 }
 
+TEST(Ptxas, FunctionsThatAreEmittedTogetherShareAnImage) {
+  const std::vector<ir::Function> functions = {row_sum_gpu(2), matmul_gpu(64, 64, 64)};
+  const auto codes = make_compiler(gpu("sm_90"))->emit_objects(functions);
+  ASSERT_EQ(codes.size(), 2U);
+  std::vector<GpuModule> together;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    together.push_back(gpu_module_from(codes[i].bytes));
+    const Code alone = emit(functions[i], gpu("sm_90"), Emit::kObject);
+    const GpuModule m = gpu_module_from(alone.bytes);
+    EXPECT_EQ(together[i].launches, m.launches);
+    EXPECT_EQ(together[i].ptx, m.ptx);
+    EXPECT_EQ(codes[i].workspace_bytes, alone.workspace_bytes);
+  }
+  EXPECT_EQ(together[0].image, together[1].image);
+  EXPECT_EQ(together[0].image.empty(), !nvptx::find_ptxas());
+}
+
 TEST(Ptxas, MachineCodeWithoutSpills) {
   const auto ptxas = nvptx::find_ptxas();
   if (!ptxas) GTEST_SKIP() << "there is no ptxas here";
-  const nvptx::Assembled a = nvptx::assemble(*ptxas, ptx_of(matmul_gpu(256, 256, 256)), "sm_90");
+  const nvptx::Assembled a = nvptx::assemble(*ptxas, {ptx_of(matmul_gpu(256, 256, 256))}, "sm_90");
   EXPECT_EQ(a.image.substr(0, 4), "\177ELF");
   ASSERT_EQ(a.kernels.size(), 1U);
   EXPECT_EQ(a.kernels[0].kernel, "matmul_0");
@@ -425,11 +442,15 @@ TEST(Ptxas, MachineCodeWithoutSpills) {
   EXPECT_LT(a.kernels[0].registers, 96);
   EXPECT_EQ(a.kernels[0].spill_store_bytes, 0);
   EXPECT_EQ(a.kernels[0].stack_bytes, 0);
+  const nvptx::Assembled both =
+      nvptx::assemble(*ptxas, {ptx_of(row_sum_gpu(2)), ptx_of(matmul_gpu(256, 256, 256))}, "sm_90");
+  ASSERT_EQ(both.kernels.size(), 2U);
+  EXPECT_EQ(std::count(both.kernels.begin(), both.kernels.end(), a.kernels[0]), 1) << "as alone";
   for (const int64_t n : {4, 32})
-    EXPECT_EQ(nvptx::assemble(*ptxas, ptx_of(combine_gpu(n, ir::kF32)), "sm_90").kernels.size(),
+    EXPECT_EQ(nvptx::assemble(*ptxas, {ptx_of(combine_gpu(n, ir::kF32))}, "sm_90").kernels.size(),
               1U);
   try {
-    nvptx::assemble(*ptxas, ".version 7.8\n.target sm_90\nnonsense\n", "sm_90");
+    nvptx::assemble(*ptxas, {".version 7.8\n.target sm_90\nnonsense\n"}, "sm_90");
     FAIL() << "nonsense is taken";
   } catch (const UserError& e) {
     EXPECT_TRUE(has(e.what(), "ptxas refuses a kernel: ")) << e.what();

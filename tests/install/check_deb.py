@@ -8,17 +8,15 @@ that it depends on (and of those that these do), and nothing else. Prints one li
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 
-from checks import NOBODY, SURROUNDINGS, Checks, elf_files, needed, output
+from checks import Checks, alone, elf_files, fill_root, needed, output, run_inside
 
 FILES = """usr/bin/tenon usr/bin/tenon-build usr/bin/tenon-compare usr/bin/tenon-run usr/include/tenon/tenon.h
 usr/lib/libtenon.so usr/lib/cmake/tenon/tenonConfig.cmake usr/lib/pkgconfig/tenon.pc usr/share/man/man1/tenon.1
 usr/share/bash-completion/completions/tenon usr/share/doc/tenon/copyright""".split()
-LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
 def make(build, folder):
@@ -74,39 +72,6 @@ def check_dependencies(checks, deb, folder):
     return declared
 
 
-def fill_root(root, declared):
-    for part in ("proc", "sys", "dev", "tmp", "home", "lib64"):
-        (root / part).mkdir(exist_ok=True)
-    shutil.copy(LOADER, root / LOADER[1:])
-    for path in shared_libraries(closure(declared)):
-        place = root / path[1:]
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, place)  # what a link leads to, under the link's name
-    os.chmod(root, 0o755)
-    if os.geteuid() == 0:
-        os.chown(root / "home", NOBODY, NOBODY)
-    os.chmod(root / "tmp", 0o1777)
-
-
-MOUNT = """for d in proc sys dev; do mount --rbind /$d "$0/$d" || exit 99; done
-exec chroot $USERSPEC "$0" "$@" """
-
-
-def alone():
-    """A command that runs another one with mounts of its own; None where the kernel allows nobody that."""
-    command = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
-    allowed = subprocess.run(command + ["true"], capture_output=True, check=False).returncode == 0
-    return command if allowed else None
-
-
-def run_inside(root, args):
-    """tenon with `args` in `root`, not as root."""
-    userspec = f"--userspec={NOBODY}:{NOBODY}" if os.geteuid() == 0 else ""
-    env = {**SURROUNDINGS, "HOME": "/home", "USERSPEC": userspec}
-    return subprocess.run(alone() + ["sh", "-c", MOUNT, str(root), "/usr/bin/tenon"] + args, env=env,
-                          capture_output=True, text=True, timeout=300, check=False)
-
-
 def check_use(checks, root, version):
     for args, says in (
             (["-V"], version),
@@ -114,7 +79,7 @@ def check_use(checks, root, version):
             (["compile", "/home/dqn.onnx", "-o", "/home/dqn"], "wrote"),
             (["compare", "/home/dqn.onnx", "/home/dqn", "--reference", "plain"], ""),
             (["tune", "/home/dqn.onnx", "--trials", "4", "--cost-model", "random", "-o", "/home/tuned"], "")):
-        r = run_inside(root, args)
+        r = run_inside(root, ["/usr/bin/tenon"] + args)
         checks.expect(r.returncode == 0 and says in r.stdout, "tenon " + " ".join(args),
                       f"exit {r.returncode}\n{r.stdout}{r.stderr}")
 
@@ -132,7 +97,7 @@ def main():
         if alone() is None:
             print("left out: it is not used, since this system allows no mounts of one's own")
         else:
-            fill_root(root, declared)
+            fill_root(root, shared_libraries(closure(declared)))
             os.chmod(folder, 0o755)
             check_use(checks, root, output("dpkg-deb", "--field", deb, "Version").strip())
         print(f"{deb.name}: {deb.stat().st_size / 1e6:.1f} MB, depends on {', '.join(sorted(declared))}")

@@ -100,21 +100,21 @@ TEST(JobQueue, NothingIsBuiltWhereATimeIsTaken) {
   JobQueue q(plan_cores(cpus(2), 1, 0, false));
   for (int i = 0; i < 3; ++i) q.add({});
   const auto first = q.next_build(0);
-  q.end_build(0, first->entry);
+  q.end_build(0, first->entries);
   const auto run = q.next_run(0);
-  EXPECT_EQ(run->entry->id, first->entry->id);
+  EXPECT_EQ(run->entries.at(0)->id, first->entries.at(0)->id);
   auto here = std::async(std::launch::async, [&] { return q.next_build(0); });
   EXPECT_TRUE(waits(here)) << "its runner takes a time";
   const auto elsewhere = q.next_build(JobQueue::kFree);
-  EXPECT_EQ(elsewhere->entry->id, 2U);
-  q.end_run(0, run->entry, task::Measurement{});
+  EXPECT_EQ(elsewhere->entries.at(0)->id, 2U);
+  q.end_run(0, run->entries, task::Measurement{});
   const auto third = here.get();
-  EXPECT_EQ(third->entry->id, 3U);
-  q.end_build(JobQueue::kFree, elsewhere->entry);
+  EXPECT_EQ(third->entries.at(0)->id, 3U);
+  q.end_build(JobQueue::kFree, elsewhere->entries);
   auto next = std::async(std::launch::async, [&] { return q.next_run(0); });
   EXPECT_TRUE(waits(next)) << "one of its builders is at work";
-  q.end_build(0, third->entry);
-  EXPECT_EQ(next.get()->entry->id, 2U);
+  q.end_build(0, third->entries);
+  EXPECT_EQ(next.get()->entries.at(0)->id, 2U);
   EXPECT_EQ(q.poll(0).size(), 1U);
 }
 
@@ -124,23 +124,53 @@ TEST(JobQueue, AllCoresBuildAFewAndThenRunThem) {
   for (int i = 0; i < 10; ++i) q.add({});
   for (int i = 0; i < plan.burst; ++i) {
     const auto o = q.next_build(0);
-    q.end_build(0, o->entry);
+    q.end_build(0, o->entries);
   }
   auto more = std::async(std::launch::async, [&] { return q.next_build(0); });
   for (int i = 0; i < plan.burst; ++i) {
     EXPECT_TRUE(i > 0 || waits(more));
     const auto o = q.next_run(0);
-    EXPECT_EQ(o->entry->id, static_cast<JobId>(i + 1));
-    q.end_run(0, o->entry, task::Measurement{});
+    EXPECT_EQ(o->entries.at(0)->id, static_cast<JobId>(i + 1));
+    q.end_run(0, o->entries, task::Measurement{});
   }
-  EXPECT_EQ(more.get()->entry->id, static_cast<JobId>(plan.burst + 1));
+  EXPECT_EQ(more.get()->entries.at(0)->id, static_cast<JobId>(plan.burst + 1));
+}
+
+TEST(JobQueue, BuildersOfACardAreGivenSeveralProgramsOfATask) {
+  JobQueue q(plan_card(cpus(2), 2));
+  const auto add = [&](const std::string& task, int jobs) {
+    Job job;
+    job.task.key = task;
+    for (int i = 0; i < jobs; ++i) q.add(job);
+  };
+  add("a", 10);
+  add("b", 8);
+  const auto first = q.next_build(JobQueue::kFree), second = q.next_build(JobQueue::kFree);
+  EXPECT_EQ(first->entries.size(), 4U) << "18 wait for two builders";
+  EXPECT_EQ(second->entries.size(), 3U) << "14";
+  EXPECT_EQ(second->entries[0]->id, 5U);
+  const auto third = q.next_build(JobQueue::kFree), fourth = q.next_build(JobQueue::kFree);
+  EXPECT_EQ(third->entries.size(), 2U) << "11";
+  EXPECT_EQ(fourth->entries.size(), 1U) << "the last of its task";
+  JobQueue::Known known(4);
+  known[1] = task::Measurement{};
+  q.end_build(JobQueue::kFree, first->entries, known);
+  const auto done = q.poll(0);
+  ASSERT_EQ(done.size(), 1U) << "one of them has failed";
+  EXPECT_EQ(done[0].id, 2U);
+  for (const JobId id : {1U, 3U, 4U}) {
+    const auto run = q.next_run(0);
+    ASSERT_EQ(run->entries.size(), 1U);
+    EXPECT_EQ(run->entries[0]->id, id);
+    q.end_run(0, run->entries, task::Measurement{});
+  }
 }
 
 TEST(JobQueue, EachJobComesBackOnce) {
   JobQueue q(plan_cores(cpus(2), 1, 0, false));
   for (int i = 0; i < 4; ++i) q.add({});
   const auto built = q.next_build(JobQueue::kFree);
-  q.end_build(JobQueue::kFree, built->entry);
+  q.end_build(JobQueue::kFree, built->entries);
   const auto run = q.next_run(0);
   const auto building = q.next_build(JobQueue::kFree);
   q.cancel_waiting();
@@ -150,8 +180,8 @@ TEST(JobQueue, EachJobComesBackOnce) {
     EXPECT_FALSE(d.measurement);
   }
   EXPECT_EQ(seen.size(), 3U) << "what runs comes to its end";
-  q.end_build(JobQueue::kFree, building->entry);
-  q.end_run(0, run->entry, task::Measurement{});
+  q.end_build(JobQueue::kFree, building->entries);
+  q.end_run(0, run->entries, task::Measurement{});
   for (const Done& d : q.poll(0)) {
     ++seen[d.id];
     EXPECT_TRUE(d.measurement);

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <thread>
 
+#include "measure/build_process.h"
 #include "measure/processes.h"
 #include "measure/tasks.h"
+#include "support/private_folder.h"
 #include "support/rng.h"
 
 namespace tenon::measure {
@@ -54,6 +56,20 @@ constexpr Expected kExpected[] = {
     {kLibraryIsRubbish, Outcome::kRunCrash},
 };
 static_assert(std::size(kExpected) == kFaults);
+
+TEST(Faults, OfProgramsBuiltTogetherEachIsItsOwn) {
+  const task::Task t = matmul_task(16, 16, 16);
+  const std::vector<schedule::Trace> traces = {
+      {}, fault_trace(kCompilerCrashes), fault_trace(kCompilerBabbles), {}};
+  const DeviceOptions options = faulty_tools();
+  const auto folder = PrivateFolder::temporary("together");
+  BuildProcess process(options, folder.path());
+  const auto built = process.build(t, traces, options.compile_limit_s);
+  ASSERT_EQ(built.size(), traces.size());
+  for (const size_t i : {0U, 3U}) EXPECT_EQ(built[i].outcome, Outcome::kOk) << built[i].error;
+  for (const size_t i : {1U, 2U}) EXPECT_EQ(built[i].outcome, Outcome::kCompileError);
+  EXPECT_NE(built[1].error, built[2].error);
+}
 
 TEST(Faults, EachIsAnOutcomeAndGoodOnesBetweenAreMeasured) {
   const task::Task t = matmul_task(16, 16, 16);

@@ -69,6 +69,15 @@ TEST_F(SimtMeasure, LargerOnesAreComparedWithTheDefinitionOnACpu) {
   EXPECT_EQ(m_->verify(t, trace_of(t, kBound)).why, "");
 }
 
+TEST_F(SimtMeasure, ProgramsAreComparedWhileOthersAreTimed) {
+  const task::Task t = product(100);
+  const std::vector<schedule::Trace> traces(3, trace_of(t, kBound));
+  std::vector<std::future<Verdict>> verdicts;
+  for (const schedule::Trace& trace : traces) verdicts.push_back(m_->verify_beside(t, trace));
+  for (const auto& r : measure(*m_, t, traces, 0)) EXPECT_EQ(r.outcome, Outcome::kOk) << r.error;
+  for (auto& v : verdicts) EXPECT_EQ(v.get().why, "");
+}
+
 TEST_F(SimtMeasure, AProgramThatTheCardCannotHoldIsRefused) {
   const task::Task t = product(40);
   const std::vector<schedule::Trace> traces = {

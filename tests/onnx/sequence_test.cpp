@@ -85,6 +85,21 @@ TEST(Sequence, GrowsInALoop) {
   EXPECT_TRUE(says(refusal(open), "known only when the model runs")) << refusal(open);
 }
 
+// How many rows a loop scans is known when the model runs only, which does not matter where nobody reads them.
+TEST(Loop, ScansNothingThatNobodyReads) {
+  const std::string looped = node(
+      "Loop", "n yes x", "last rows",
+      "attribute { name: \"body\" type: GRAPH g { name: \"b\"\n" + value("input", "i", "", 7) +
+          value("input", "go", "", 9) + value("input", "in", "4") + node("Add", "in x", "out") +
+          node("Identity", "go", "on") + node("Neg", "in", "row") + value("output", "on", "", 9) +
+          value("output", "out", "4") + value("output", "row", "4") + "} }");
+  const std::string last = value("output", "last", "4");
+  EXPECT_EQ(run(model(looped, last), 3, true)[0].get_double(1), 8);
+  const std::string why =
+      refusal(model(looped + node("Neg", "rows", "y"), last + value("output", "y", "?")));
+  EXPECT_TRUE(says(why, "output 1 of the Loop has a row for each turn")) << why;
+}
+
 TEST(Sequence, IsAListOfTensors) {
   const std::string start = node("Neg", "x", "z") + node("SequenceConstruct", "x z", "a") +
                             node("SequenceInsert", "a z five_zero", "b") + number("five_zero", 0) +
@@ -104,6 +119,33 @@ TEST(Sequence, IsAListOfTensors) {
           0, true);
   ASSERT_EQ(parts.size(), 4U);  // an output for each
   EXPECT_EQ(parts[3].get_double(0), 4);
+}
+
+// How many parts there are is known by the length of the split, whatever its numbers are.
+TEST(Sequence, PartsAreCountedWithoutTheirSizes) {
+  const auto parted = [](const std::string& inside, const std::string& output) {
+    return "graph { name: \"g\"\n" + value("input", "x", "4") + value("input", "parts", "3", 7) +
+           number("one", 1) + node("SplitToSequence", "x parts", "s") + inside + output + "}";
+  };
+  const std::string counted =
+      parted(node("SequenceInsert", "s x", "t") + node("SequenceLength", "t", "y"),
+             value("output", "y", "", 7));
+  EXPECT_EQ(run(counted, 0, true)[0].get_double(0), 4);
+  for (const std::string& inside :
+       {node("SequenceAt", "s one", "y"),
+        node("ConcatFromSequence", "s", "y", attribute("axis", 0)),
+        node("SequenceErase", "s one", "t") + node("SequenceLength", "t", "y")}) {
+    const std::string why = refusal(parted(inside, value("output", "y", "?")));
+    EXPECT_TRUE(says(why, "the split must be known when compiling and depends on input 'parts'"))
+        << why;
+    EXPECT_TRUE(says(why, "--bind parts=N,N,N")) << why;
+  }
+  const std::string whole =
+      refusal(parted("",
+                     "output { name: \"s\" type { sequence_type { elem_type { "
+                     "tensor_type { elem_type: 1 } } } } }"));
+  EXPECT_TRUE(says(whole, "how large the tensors of the sequence 's' are depends on data"))
+      << whole;
 }
 
 TEST(Sequence, BranchesGiveListsOfEqualLengths) {

@@ -91,25 +91,28 @@ std::vector<std::vector<int32_t>> dims_of_inputs(const graph::Graph& g,
 
 }  // namespace
 
-std::optional<compile::OpenModel> open_form(const onnx::Source& source, const Values& inputs,
-                                            const std::set<std::string>& bound) {
+std::optional<OpenForm> open_form(const onnx::Source& source, const Values& inputs,
+                                  const std::set<std::string>& bound) {
   std::vector<Dim> dims;
-  compile::OpenModel model;
+  OpenForm form;
   std::vector<int64_t> recorded;
   for (Dim& dim : stated_dims(source, inputs, bound)) {
     const auto other = other_size(source, inputs, bound, dim);
-    if (!other) continue;
+    if (!other) {
+      form.closed.push_back(dim.name);
+      continue;
+    }
     recorded.push_back(dim.recorded);
-    model.dims.push_back(
+    form.model.dims.push_back(
         {dim.name, {std::min(*other, dim.recorded), std::max(*other, dim.recorded)}});
     dims.push_back(std::move(dim));
   }
-  if (dims.empty()) return std::nullopt;
-  model.at = [source, inputs, bound, dims](const std::vector<int64_t>& sizes) {
+  if (dims.empty() && form.closed.empty()) return std::nullopt;
+  form.model.at = [source, inputs, bound, dims](const std::vector<int64_t>& sizes) {
     return source.import(options_at(inputs, bound, dims, sizes)).graph;
   };
-  model.input_dims = dims_of_inputs(model.at(recorded), dims);
-  return model;
+  form.model.input_dims = dims_of_inputs(form.model.at(recorded), dims);
+  return form;
 }
 
 }  // namespace tenon::onnx_suite

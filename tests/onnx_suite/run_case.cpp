@@ -216,9 +216,12 @@ std::string run_data_set(const Case& c, const ModelSummary& model, const std::st
   const auto by_size = how.mode == Mode::kCompile && how.target == "host"
                            ? open_form(onnx::Source::from_file(c.model()), inputs, bound)
                            : std::nullopt;
-  if (by_size) open = names_of(*by_size);
-  const std::vector<ir::Array> got =
-      by_size ? compute_open(*by_size, m.graph, inputs) : compute(std::move(m.graph), inputs, how);
+  if (by_size && !by_size->closed.empty()) {
+    return fmt::format("'{}' is open and takes no size but the recorded one", by_size->closed[0]);
+  }
+  if (by_size) open = names_of(by_size->model);
+  const std::vector<ir::Array> got = by_size ? compute_open(by_size->model, m.graph, inputs)
+                                             : compute(std::move(m.graph), inputs, how);
   const std::vector<ir::Array> want = read_outputs(folder, model);
   if (got.size() != want.size()) {
     return fmt::format("{} outputs, not {}", got.size(), want.size());

@@ -62,9 +62,28 @@ def test_errors_are_the_sentences_of_the_command(tmp_path):
         tenon.compile(tmp_path / "no.onnx", out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert caught.value.exit_code == 2
-    with pytest.raises(tenon.Error, match="is not a manifest") as caught:
+    with pytest.raises(tenon.Error, match="nothing: there is no such file or folder") as caught:
         tenon.load(tmp_path / "nothing")
     assert caught.value.hint == "tenon compile MODEL -o DIR writes one"
+    (tmp_path / "letter.json").write_text("{}")
+    with pytest.raises(tenon.Error, match="is not a manifest"):
+        tenon.load(tmp_path / "letter.json")
+
+
+def test_errors_tell_nothing_but_what_is_wrong():
+    """That a batch has gone by its default, and which name was taken, is no part of it."""
+    model = pathlib.Path("/usr/share/libonnx-testdata/data/simple/test_sequence_model8/model.onnx")
+    with pytest.raises(tenon.Error) as caught:
+        tenon.compile(model, dims={"m": 1})
+    assert caught.value.details == ()
+
+
+@pytest.mark.parametrize("kept", [[False, True, True], np.array([False, True, True])])
+def test_inputs_become_constants(kept):
+    module = tenon.compile(node_model("test_compress_0"), bind={"condition": kept})
+    assert [t.name for t in module.inputs] == ["input"]
+    x = np.arange(6, dtype="float32").reshape(3, 2)
+    np.testing.assert_array_equal(module(x), x[1:])
 
 
 def test_every_node_that_cannot_be_imported_is_told():

@@ -77,7 +77,7 @@ TEST(GpuPtxas, KernelsDoNotSpill) {
     const auto f = lower::lower(*state);
     ASSERT_TRUE(f);
     const std::string ptx = compiler->emit(*f, backend::Emit::kAssembly).bytes;
-    const auto made = backend::nvptx::assemble(*ptxas, ptx, "sm_90");
+    const auto made = backend::nvptx::assemble(*ptxas, {ptx}, "sm_90");
     ASSERT_EQ(made.kernels.size(), 1U) << c.name;
     EXPECT_EQ(made.kernels[0].spill_store_bytes, 0) << c.name;
     EXPECT_LE(made.kernels[0].registers, tiles ? 224 : 128) << c.name;

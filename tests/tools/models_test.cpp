@@ -302,7 +302,7 @@ TEST_F(Models, VerifyReadsEveryFileAndRunTrustsNoManifest) {
   }
   expect_user_error(tenon({"compare", model(), spoilt}), "/inputs/0/shape/1");
   expect_user_error(tenon({"explain", spoilt, "--show", "layouts"}), "/inputs/0/shape/1");
-  expect_user_error(tenon({"verify", in_dir("nowhere")}), "is not a manifest");
+  expect_user_error(tenon({"verify", in_dir("nowhere")}), "there is no such file or folder");
 }
 
 TEST_F(Models, RunReadsAndWritesArrays) {

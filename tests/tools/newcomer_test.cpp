@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What somebody meets who tries tenon for the first time: wrong files, odd names, inputs that must become constants.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -150,6 +151,11 @@ TEST_F(Newcomer, OnlyCommandsThatTakeArtifactsPromiseThem) {
   for (const char* command : {"run", "bench", "compare", "profile", "explain"}) {
     EXPECT_TRUE(contains(tenon({command, "-h"}).out, "or artifact")) << command;
   }
+}
+
+TEST_F(Newcomer, ModelsWithoutOpenSizesSaySo) {
+  expect_user_error(tenon({"check", file("other"), "--dims", "n=2"}),
+                    "the model has no dimension 'n' (all of its sizes are fixed)");
 }
 
 TEST_F(Newcomer, WhatWasAskedWronglyEndsInTwo) {
@@ -324,12 +330,35 @@ TEST_F(Newcomer, IndicesThatNobodyChecksAreTold) {
 }
 
 TEST_F(Newcomer, WhatDecidesAboutSizesIsNotToBeBound) {
-  write("marks", value("input", "image", "1 3 4 4") + node("NonZero", "image", "y") +
-                     value("output", "y", "4 n", 7));
-  const Outcome o = tenon({"check", file("marks")});
-  EXPECT_EQ(o.exit_code, 3);
-  EXPECT_TRUE(contains(o.err, "depends on the operand, that is on 'image'")) << o.err;
-  EXPECT_FALSE(contains(o.err, "--bind")) << o.err;
+  const std::string image = value("input", "image", "1 3 4 4");
+  const std::string y = value("output", "y", "n", 7);
+  write("marks", image + node("NonZero", "image", "y") + y);
+  write("colours", image + node("Unique", "image", "y") + y);
+  write("bright", image + node("Cast", "image", "on", "attribute { name: \"to\" type: INT i: 9 }") +
+                      node("Compress", "image on", "y") + y);
+  for (const auto& [name, what] :
+       {std::pair{"marks", "operand"}, {"colours", "operand"}, {"bright", "condition"}}) {
+    const Outcome o = tenon({"check", file(name)});
+    EXPECT_EQ(o.exit_code, 3) << name;
+    EXPECT_TRUE(contains(o.err, fmt::format("depends on the {}, that is on 'image'", what)))
+        << o.err;
+    EXPECT_TRUE(contains(o.err, "end the model before this node")) << o.err;
+    EXPECT_FALSE(contains(o.err, "--bind")) << o.err;
+  }
+}
+
+// Two switches are a setting of the model, and a library for one setting is of use.
+TEST_F(Newcomer, SettingsThatDecideAboutSizesCanBeBound) {
+  write("kept",
+        value("input", "image", "2 3") + value("input", "keep", "2", 9) +
+            node("Compress", "image keep", "y", "attribute { name: \"axis\" type: INT i: 0 }") +
+            value("output", "y", "n 3"));
+  const Outcome open = tenon({"check", file("kept")});
+  EXPECT_EQ(open.exit_code, 3);
+  EXPECT_TRUE(contains(open.err, "make it a constant: --bind keep=true,true")) << open.err;
+  const Outcome bound = tenon({"check", file("kept"), "--bind", "keep=false,true", "--json"});
+  ASSERT_EQ(bound.exit_code, 0) << bound.err;
+  EXPECT_EQ(Json::parse(bound.out)["outputs"][0]["shape"], Json({1, 3}));
 }
 
 TEST_F(Newcomer, TargetsAreListed) {

@@ -56,6 +56,25 @@ TEST_F(SizedModels, CheckNamesAllThatIsOpenAtOnce) {
   }
 }
 
+// Only what counts items is a batch that need not be asked for.
+TEST_F(SizedModels, TimeAndNumbersOfSamplesAreNoBatch) {
+  const auto proposal = [](const std::string& shape) {
+    write("one", value("input", "x", shape) + node("Relu", "x", "y") + value("output", "y", shape));
+    const Outcome o = tenon({"compile", file("one"), "-o", dir() + "/one"});
+    return o.exit_code == 0 ? "" : o.err;
+  };
+  for (const auto& [shape, part] : {std::pair{"T 4", "--dims T=100"},
+                                    {"time_steps 4", "--dims time_steps=100"},
+                                    {"1 n", "--dims n=128"},
+                                    {"batch n", "--dims n=128"},
+                                    {"L N 4", "--dims L=128"}}) {
+    const std::string said = proposal(shape);
+    EXPECT_TRUE(contains(said, part)) << shape << ": " << said;
+    EXPECT_TRUE(contains(said, "1 input needs sizes\n")) << "of no other size: " << said;
+  }
+  EXPECT_EQ(proposal("N 4"), "");
+}
+
 TEST_F(SizedModels, CheckTellsTheSizesThatCompileWouldTake) {
   const Outcome o = tenon({"check", file("net"), "--dims", "seq=5", "--json"});
   ASSERT_EQ(o.exit_code, 0) << o.err;

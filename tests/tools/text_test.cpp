@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/check.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 
 namespace tenon::tools {
 namespace {

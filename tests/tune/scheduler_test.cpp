@@ -40,6 +40,16 @@ TEST(TaskScheduler, GivesEveryTaskAFirstRound) {
   }
 }
 
+TEST(TaskScheduler, AVerdictThatComesLaterImprovesTheLastRound) {
+  TaskScheduler s({1e6}, {"a"}, {{{1}}}, greedy());
+  s.report(0, 3e-3);
+  s.improve(0, 2e-3);
+  EXPECT_EQ(s.objective(), 2e-3);
+  s.improve(0, kNever);
+  EXPECT_EQ(s.objective(), 2e-3);
+  EXPECT_EQ(s.rounds(0), 1);
+}
+
 TEST(TaskScheduler, SpendsMoreWhereMoreTimeGoes) {
   // The same curve, but the second task is called ten times as often.
   TaskScheduler s({1e6, 1e6}, {"a", "b"}, {{{1, 10}}}, greedy());

@@ -34,6 +34,25 @@ TEST_F(SessionTest, IsTheSameByteForByte) {
   EXPECT_EQ(first, story());
 }
 
+// As on a card: every core may do anything while programs are timed. The fixture looks at the artifact after each event.
+class BesideTest : public SessionTest {
+ protected:
+  std::unique_ptr<measure::Measurer> device() const override {
+    return measure::sim_measurer(
+        {.seed = 2, .protocol = {}, .noise = 0, .failures = 0.05, .overlaps = true});
+  }
+};
+
+TEST_F(BesideTest, ArtifactsAreWrittenWhileRoundsGoOn) {
+  const Summary s = run(options(60));
+  EXPECT_EQ(s.measured, 60);
+  EXPECT_GE(count("artifact"), 1);
+  EXPECT_EQ(Json::parse(events_.back()).at("event"), "end");
+  ASSERT_TRUE(fs::exists(out()));
+  artifact_is_right(events_.back());
+  EXPECT_EQ(s.models[0].kept.substr(0, 5) == "tuned", tuned_steps() > 0);
+}
+
 TEST_F(SessionTest, TheCostModelIsKeptForLaterRuns) {
   const auto first_ranking = [this] {
     for (const std::string& e : events_) {

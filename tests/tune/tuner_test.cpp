@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "measure/at_once.h"
 #include "search/tasks.h"
@@ -78,6 +81,14 @@ class Device : public measure::AtOnce {
     if (wrong(text)) return {Kind::kWrong, "element 3 is 7, not 8"};
     return {};
   }
+  std::future<measure::Verdict> verify_beside(const task::Task& t,
+                                              const schedule::Trace& trace) override {
+    if (!late) return measure::Measurer::verify_beside(t, trace);
+    return std::async(*late, [v = verify(t, trace)] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      return v;
+    });
+  }
   std::vector<task::Measurement> finals(const task::Task& t,
                                         std::span<const schedule::Trace> traces,
                                         double seconds) override {
@@ -88,6 +99,7 @@ class Device : public measure::AtOnce {
   std::function<bool(const std::string&)> undecided = [](const std::string&) { return false; };
   std::string broken;
   bool works_ahead = false;
+  std::optional<std::launch> late;  // when verdicts are made; deferred: once somebody waits
   int measured = 0;
   std::set<std::string> verified;
 
@@ -330,6 +342,50 @@ TEST_F(TunerTest, AMachineThatJudgesNothingEndsTheRun) {
     EXPECT_NE(std::string(e.what()).find("no room"), std::string::npos) << e.what();
   }
   EXPECT_TRUE(db_->measurements({}).empty());
+}
+
+// Rounds go on while verdicts are open; each program is recorded once all the same, with its verdict.
+TEST_F(TunerTest, VerdictsMayComeLate) {
+  for (const std::launch when : {std::launch::deferred, std::launch::async}) {
+    TearDown();
+    SetUp();
+    events_.clear();
+    Device d(0);
+    d.works_ahead = true;
+    d.late = when;
+    std::string refused;  // the first that would win
+    std::set<std::string> defaults;
+    for (const TaskToTune& t : two_tasks()) defaults.insert(schedule::to_json(t.start));
+    d.wrong = [&](const std::string& trace) {
+      if (refused.empty() && !defaults.contains(trace)) refused = trace;
+      return trace == refused;
+    };
+    const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+    all(*t);
+    EXPECT_EQ(t->measured(), 42);
+    EXPECT_EQ(db_->measurements({}).size(), 42U);
+    for (const TaskResult& r : t->results()) {
+      EXPECT_GT(r.start_s, 0);
+      EXPECT_LE(r.best_s, r.start_s);
+      EXPECT_TRUE(d.verified.contains(schedule::to_json(r.best)));
+      EXPECT_NE(schedule::to_json(r.best), refused);
+    }
+    EXPECT_EQ(of_kind("wrong").size(), 1U);
+    EXPECT_EQ(of_kind("default").size(), 2U);
+    EXPECT_EQ(of_kind("round").size(), 10U);
+  }
+}
+
+TEST_F(TunerTest, OpenVerdictsAreWaitedForWhenItSettles) {
+  Device d(0);
+  d.works_ahead = true;
+  d.late = std::launch::deferred;
+  const auto t = tuner(d, small(), db_->begin_run("c", "m"));
+  for (int i = 0; i < 6; ++i) t->step({});
+  EXPECT_LT(t->measured(), d.measured) << "of some the verdict is open";
+  t->settle();
+  EXPECT_EQ(t->measured(), d.measured);
+  EXPECT_EQ(db_->measurements({}).size(), static_cast<size_t>(d.measured));
 }
 
 // Records that no program can be made of cost the task nothing but themselves.

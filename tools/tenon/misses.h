@@ -3,7 +3,7 @@
 // wants to know.
 #pragma once
 
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 
 namespace tenon::tools {
 

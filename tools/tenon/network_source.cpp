@@ -10,6 +10,8 @@
 #include "measure/step_times.h"
 #include "plan/text.h"
 #include "timing/machine.h"
+#include "tools/tenon/model_program.h"
+#include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 
 namespace tenon::tools {

@@ -6,7 +6,7 @@
 
 #include "report/network/network.h"
 #include "tools/tenon/console.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 
 namespace tenon::tools {
 

@@ -49,34 +49,46 @@ llvm_cpu::Cpu features_of_gpu() {
   return features;
 }
 
+// It holds what a device runs for one function, and the LLVM module that this is made of.
+struct Emitted {
+  explicit Emitted(const std::string& name) : module(name, context) {}
+  llvm::LLVMContext context;
+  llvm::Module module;
+  GpuModule out;
+};
+
 class GpuCompiler : public Compiler {
  public:
   Code emit(const ir::Function& f, Emit kind, CompileStats* stats) override {
     CompileStats ignored;
     CompileStats& times = stats != nullptr ? *stats : ignored;
-#ifndef NDEBUG
-    ir::verify(f, ir::Dialect::kFlat);
-#endif
     Timer timer;
-    llvm::LLVMContext context;
-    llvm::Module module(f.name, context);
-    llvm_cpu::prepare(module, *machine_);
-    module.setPICLevel(llvm::PICLevel::BigPIC);
-    GpuEmitter emitter(module, features_, f, *form_);
-    GpuModule out;
-    out.launches = emitter.run();
-    out.workspace_bytes = emitter.workspace_bytes();
+    Emitted e(f.name);
+    write(f, e);
     timer.lap(times.emit_s);
-    Code code;
-    code.workspace_bytes = out.workspace_bytes;
     if (kind != Emit::kObject) {
-      code.bytes = llvm_cpu::finish(module, *machine_, kind, timer, times);
-      return code;
+      return {llvm_cpu::finish(e.module, *machine_, kind, timer, times), e.out.workspace_bytes};
     }
-    fill(out, module, timer, times);
+    fill(e.out, e.module, timer, times);
+    assemble_all(std::span(&e.out, 1));
     timer.lap(times.link_s);
-    code.bytes = to_bytes(out);
-    return code;
+    return {to_bytes(e.out), e.out.workspace_bytes};
+  }
+
+  std::vector<Code> emit_objects(std::span<const ir::Function> functions) override {
+    CompileStats ignored;
+    Timer timer;
+    std::vector<GpuModule> made;
+    for (const ir::Function& f : functions) {
+      Emitted e(f.name);
+      write(f, e);
+      fill(e.out, e.module, timer, ignored);
+      made.push_back(std::move(e.out));
+    }
+    assemble_all(made);
+    std::vector<Code> out;
+    for (const GpuModule& m : made) out.push_back({to_bytes(m), m.workspace_bytes});
+    return out;
   }
 
   // An object is all that a device needs.
@@ -96,6 +108,20 @@ class GpuCompiler : public Compiler {
 
   // Compiles the module and puts it into `out`.
   virtual void fill(GpuModule& out, llvm::Module& module, Timer& timer, CompileStats& stats) = 0;
+  // Puts what another tool makes of the modules into each of them. Names of kernels differ.
+  virtual void assemble_all(std::span<GpuModule> /*modules*/) {}
+
+  // Writes the kernels of a function as LLVM IR.
+  void write(const ir::Function& f, Emitted& e) {
+#ifndef NDEBUG
+    ir::verify(f, ir::Dialect::kFlat);
+#endif
+    llvm_cpu::prepare(e.module, *machine_);
+    e.module.setPICLevel(llvm::PICLevel::BigPIC);
+    GpuEmitter emitter(e.module, features_, f, *form_);
+    e.out.launches = emitter.run();
+    e.out.workspace_bytes = emitter.workspace_bytes();
+  }
 
   std::unique_ptr<llvm::TargetMachine> machine_;
   llvm_cpu::Cpu features_;
@@ -113,7 +139,14 @@ class PtxCompiler : public GpuCompiler {
  private:
   void fill(GpuModule& out, llvm::Module& module, Timer& timer, CompileStats& stats) override {
     out.ptx = llvm_cpu::finish(module, *machine_, Emit::kAssembly, timer, stats);
-    if (ptxas_) out.image = assemble(*ptxas_, out.ptx, processor_).image;
+  }
+
+  void assemble_all(std::span<GpuModule> modules) override {
+    if (!ptxas_) return;
+    std::vector<std::string> texts;
+    for (const GpuModule& m : modules) texts.push_back(m.ptx);
+    const std::string image = assemble(*ptxas_, texts, processor_).image;
+    for (GpuModule& m : modules) m.image = image;
   }
 
   std::string processor_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/nvptx/ptxas.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -107,14 +108,17 @@ std::vector<PtxasReport> parse_report(std::string_view text) {
   return out;
 }
 
-Assembled assemble(const fs::path& ptxas, const std::string& ptx, const std::string& processor) {
+Assembled assemble(const fs::path& ptxas, const std::vector<std::string>& texts,
+                   const std::string& processor) {
   const PrivateFolder folder = PrivateFolder::temporary("ptxas");
-  const fs::path from = folder.path() / "kernels.ptx";
   const fs::path to = folder.path() / "kernels.cubin";
-  write_text(from, ptx);
+  std::vector<std::string> command = {ptxas, "-arch=" + processor, "-O3", "-v", "-o", to};
+  for (size_t i = 0; i < texts.size(); ++i) {
+    command.push_back(folder.path() / fmt::format("kernels{}.ptx", i));
+    write_text(command.back(), texts[i]);
+  }
   const ProcessResult result =
-      run_process({ptxas, "-arch=" + processor, "-O3", "-v", "-o", to, from}, kLimitSeconds,
-                  std::span(&kMemoryInLargePages, 1));
+      run_process(command, kLimitSeconds, std::span(&kMemoryInLargePages, 1));
   if (result.late) throw UserError("ptxas did not end in time");
   if (result.status != 0) {
     const std::string said = result.err.empty() ? result.out : result.err;

@@ -32,8 +32,10 @@ std::optional<std::filesystem::path> find_cuda_tool(const std::string& name);
 // TENON_PTXAS names no program; "none" there means that there is none.
 std::optional<std::filesystem::path> find_ptxas();
 
-// Throws UserError with the assembler's first line where it refuses.
-Assembled assemble(const std::filesystem::path& ptxas, const std::string& ptx,
+// Several texts whose kernels have different names become one image, each kernel as it would be alone; the assembler's
+// start, which takes it as long as a small kernel, is paid once. Throws UserError with the assembler's first line where it
+// refuses one of them.
+Assembled assemble(const std::filesystem::path& ptxas, const std::vector<std::string>& texts,
                    const std::string& processor);
 
 // Reads the text of `ptxas -v`.

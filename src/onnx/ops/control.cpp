@@ -83,6 +83,7 @@ Result result_of(Convert& c, ValueId v) {
   if (pieces == nullptr) return {{v}, {Piece::kOne}, false};
   Result r{{}, {}, true};
   for (const Piece& p : *pieces) {
+    require_sized(c, p);
     if (p.rows < Piece::kOne)
       refuse("a sequence that depends on the turns of a loop cannot leave a branch");
     r.tensors.push_back(p.value);

@@ -53,7 +53,7 @@ std::vector<ValueId> convert_non_zero(Convert& c) {
 }
 
 std::vector<ValueId> convert_compress(Convert& c) {
-  const ir::Array& condition = c.constant(1, "the condition");
+  const ir::Array& condition = c.decisive(1, "the condition");
   const bool flat = !c.has("axis");
   const ValueId x = flat ? c.b().reshape(c.input(0), {count_elements(c.shape(0))}) : c.input(0);
   Shape shape = c.b().shape(x);
@@ -163,7 +163,7 @@ Distinct distinct(const Slices& slices, bool sorted) {
 
 std::vector<ValueId> convert_unique(Convert& c) {
   const bool flat = !c.has("axis");
-  require_countable(c.constant(0, "the operand"));
+  require_countable(c.decisive(0, "the operand"));
   const ValueId v = flat ? c.b().reshape(c.input(0), {count_elements(c.shape(0))}) : c.input(0);
   const graph::Data x = c.b().data(v);
   const auto rank = static_cast<int64_t>(x->shape().size());

@@ -36,6 +36,11 @@ inline bool is_empty(Convert& c, ValueId v) { return count_elements(c.b().shape(
 // As numpy does; Unsupported if the shapes do not fit.
 Shape broadcast_shapes(const std::vector<Shape>& shapes);
 
+// Unsupported if how large a tensor of a sequence is depends on data.
+inline void require_sized(Convert& c, const Piece& p) {
+  if (p.rows == Piece::kUnsized) c.known(p.value, "the split");
+}
+
 // A constant whose elements are all `v`.
 ValueId filled(Convert& c, ir::DType t, Shape shape, ir::Scalar v);
 ValueId filled(Convert& c, ir::DType t, Shape shape, double v);

@@ -29,7 +29,9 @@ std::vector<ValueId> convert_loop(Convert& c) {
       refuse("the trip count and the condition must have one element");
     }
   }
-  t.wanted = c.num_outputs() - std::min(c.num_outputs(), t.initial.size());
+  for (size_t i = t.initial.size(); i < c.num_outputs(); ++i) {
+    if (c.is_read(i)) t.wanted = i + 1 - t.initial.size();
+  }
   t.body = [&](ValueId turn, const std::vector<ValueId>& state, const std::vector<ValueId>&) {
     std::vector<ValueId> arguments{turn, c.b().scalar(ir::kBool, 1)};
     arguments.insert(arguments.end(), state.begin(), state.end());

@@ -20,6 +20,7 @@ const std::vector<Piece>& sequence(Convert& c, size_t i) {
 std::vector<ValueId> items(Convert& c, size_t i) {
   std::vector<ValueId> list;
   for (const Piece p : std::vector<Piece>(sequence(c, i))) {
+    require_sized(c, p);
     if (p.rows == Piece::kOne) list.push_back(p.value);
     if (p.rows < Piece::kOne) {
       throw Unsupported(
@@ -101,8 +102,15 @@ std::vector<ValueId> convert_erase(Convert& c) {
   return {make(c, list)};
 }
 
+// How large its tensors are does not matter.
 std::vector<ValueId> convert_length(Convert& c) {
-  return {c.b().scalar(ir::kI64, static_cast<double>(items(c, 0).size()))};
+  int64_t length = 0;
+  for (const Piece& p : sequence(c, 0)) {
+    const bool is_one = p.rows == Piece::kOne || p.rows == Piece::kUnsized;
+    if (!is_one && p.rows < 0) items(c, 0);  // says why not
+    length += is_one ? 1 : p.rows;
+  }
+  return {c.b().scalar(ir::kI64, static_cast<double>(length))};
 }
 
 // How long the parts are.
@@ -118,8 +126,15 @@ std::vector<int64_t> part_lengths(Convert& c, int64_t extent) {
   return parts;
 }
 
+// As many parts as the split has numbers, which the run decides about.
+ValueId parts_of_run(Convert& c) {
+  return c.make_sequence(
+      std::vector<Piece>(static_cast<size_t>(c.shape(1)[0]), {c.input(1), Piece::kUnsized}));
+}
+
 std::vector<ValueId> convert_split(Convert& c) {
   GraphBuilder& b = c.b();
+  if (c.has_input(1) && c.rank(1) == 1 && !b.data(c.input(1))) return {parts_of_run(c)};
   const ValueId x = c.input(0);
   const Shape shape = c.shape(0);
   const int64_t axis = Convert::axis(c.int_or("axis", 0), c.rank(0));
@@ -180,6 +195,7 @@ std::vector<ValueId> convert_concat(Convert& c) {
   const std::vector<Piece> pieces = sequence(c, 0);
   const bool new_axis = c.int_or("new_axis", 0) != 0;
   if (pieces.empty()) refuse("the sequence is empty");
+  for (const Piece& p : pieces) require_sized(c, p);
   const bool is_one = pieces[0].rows == Piece::kOne;
   const int64_t rank = std::ssize(b.shape(pieces[0].value)) - (is_one ? 0 : 1) + (new_axis ? 1 : 0);
   const int64_t axis = Convert::axis(c.int_or("axis", 0), rank);

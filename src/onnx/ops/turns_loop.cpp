@@ -79,6 +79,7 @@ class Loop {
       }
       std::vector<ValueId> inserted;
       for (size_t k = 1; k < pieces->size(); ++k) {
+        require_sized(c_, (*pieces)[k]);
         if ((*pieces)[k].rows != Piece::kOne)
           refuse("a turn of the {} inserts a loop's rows", t_.op);
         inserted.push_back((*pieces)[k].value);

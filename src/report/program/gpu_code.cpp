@@ -29,7 +29,7 @@ constexpr const char* kHint = "put it into PATH, or set CUDA_HOME";
 std::vector<PtxasReport> reports_of(const backend::GpuModule& m, const target::Target& t) {
   const auto ptxas = backend::nvptx::find_ptxas();
   if (!ptxas || m.ptx.empty()) return {};
-  return backend::nvptx::assemble(*ptxas, m.ptx, t.gpu().processor).kernels;
+  return backend::nvptx::assemble(*ptxas, {m.ptx}, t.gpu().processor).kernels;
 }
 
 struct Blocks {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <memory>
 
-#include "artifact/header.h"
+#include "artifact/sizes_text.h"
 #include "compile/evaluator.h"
 #include "files/file.h"
 #include "graph/partition.h"

@@ -14,6 +14,7 @@
 #include "tools/tenon/commands/reference_command.h"
 #include "tools/tenon/commands/same_tensors.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"

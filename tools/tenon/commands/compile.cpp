@@ -6,14 +6,15 @@
 #include <memory>
 #include <sstream>
 
-#include "artifact/header.h"
 #include "artifact/levels.h"
+#include "artifact/sizes_text.h"
 #include "artifact/write.h"
 #include "measure/measure.h"
 #include "runtime/cpus.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/text.h"
 #include "tune/best_schedules.h"

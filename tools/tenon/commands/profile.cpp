@@ -13,6 +13,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/chrome_trace.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"

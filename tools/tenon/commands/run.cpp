@@ -9,6 +9,7 @@
 #include "ir/arrays.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"

@@ -7,6 +7,8 @@
 #include "runtime/cpus.h"
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
+#include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
 

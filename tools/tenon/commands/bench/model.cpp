@@ -13,6 +13,8 @@
 #include "timing/machine.h"
 #include "timing/machine_state.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
+#include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
 

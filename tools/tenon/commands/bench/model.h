@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/tenon/console.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 
 namespace tenon::tools {
 

@@ -14,6 +14,8 @@
 #include "runtime/pool.h"
 #include "timing/latency.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
+#include "tools/tenon/model_source.h"
 #include "tools/tenon/tensors.h"
 #include "tools/tenon/text.h"
 

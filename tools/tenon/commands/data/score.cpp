@@ -7,7 +7,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/data/verbs.h"
 #include "tools/tenon/json.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {

@@ -8,7 +8,7 @@
 
 #include "tools/tenon/console.h"
 #include "tools/tenon/db_source.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 #include "tools/tenon/record_options.h"
 
 namespace tenon::tools {

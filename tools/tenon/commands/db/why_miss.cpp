@@ -12,6 +12,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/db/verbs.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {

@@ -18,6 +18,7 @@
 #include "tools/tenon/commands/explain/why.h"
 #include "tools/tenon/db_source.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/network_source.h"
 #include "tools/tenon/program.h"
 #include "tools/tenon/text.h"

@@ -11,6 +11,7 @@
 #include "support/check.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/json.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {

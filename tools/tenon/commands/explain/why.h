@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tools/tenon/console.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 
 namespace tenon::tools {
 

@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "tools/tenon/commands/tune/options.h"
 #include "tools/tenon/commands/tune/words.h"
+#include "tools/tenon/model_source.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {

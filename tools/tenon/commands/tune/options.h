@@ -9,7 +9,7 @@
 #include "history/known_programs.h"
 #include "measure/measure.h"
 #include "tools/tenon/db_source.h"
-#include "tools/tenon/model_source.h"
+#include "tools/tenon/model_options.h"
 #include "tune/session.h"
 
 namespace tenon::tools {

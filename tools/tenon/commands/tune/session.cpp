@@ -19,6 +19,7 @@
 #include "tools/tenon/commands/tune/options.h"
 #include "tools/tenon/commands/tune/words.h"
 #include "tools/tenon/helper_tools.h"
+#include "tools/tenon/model_program.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {

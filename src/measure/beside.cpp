@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "measure/ahead.h"
+#include "measure/beside.h"
 
 #include "measure/cores.h"
 #include "support/check.h"
 
 namespace tenon::measure {
 
-Ahead::Ahead(int threads, std::vector<int> cpus, std::function<void(const task::Task&)> make)
-    : make_(std::move(make)) {
-  for (int i = 0; i < threads; ++i) threads_.emplace_back([this, cpus] { work(cpus); });
+Beside::Beside(int threads, const std::vector<int>& cpus) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this, cpus] { serve(cpus); });
 }
 
-Ahead::~Ahead() {
+Beside::~Beside() {
   {
     const std::scoped_lock lock(mutex_);
     over_ = true;
@@ -20,25 +19,25 @@ Ahead::~Ahead() {
   for (std::thread& t : threads_) t.join();
 }
 
-void Ahead::add(const task::Task& t) {
+void Beside::add(std::function<void()> work) {
   if (threads_.empty()) return;
   const std::scoped_lock lock(mutex_);
-  waiting_.push_back(t);
+  waiting_.push_back(std::move(work));
   changed_.notify_one();
 }
 
-void Ahead::work(const std::vector<int>& cpus) {
+void Beside::serve(const std::vector<int>& cpus) {
   const KeepTo here(cpus);
   while (true) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return over_ || !waiting_.empty(); });
     if (over_) return;
-    const task::Task t = std::move(waiting_.front());
+    const std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
     try {
-      make_(t);
-    } catch (const std::exception&) {  // whoever asks for it is told
+      work();
+    } catch (const std::exception&) {  // see `add`
     }
   }
 }
