@@ -30,8 +30,8 @@ class ProcessTimer : public NetworkTimer {
                    options.seconds,
                    {}};
     for (const ir::Array& in : options.inputs) {
-      job.inputs.emplace_back(reinterpret_cast<const char*>(in.data()),
-                              static_cast<size_t>(in.bytes()));
+      job.inputs.push_back({in.shape(), std::string(reinterpret_cast<const char*>(in.data()),
+                                                    static_cast<size_t>(in.bytes()))});
     }
     const Answer answer = worker_.call(encode(job), limit_s, options.threads);
     worker_.stop();

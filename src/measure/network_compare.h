@@ -29,7 +29,8 @@ struct NetworkTimes {
 struct NetworkOptions {
   int threads = 1;
   double seconds = 3;
-  std::vector<ir::Array> inputs = {};  // empty: random ones
+  // Both networks run at the sizes that they show; empty: random ones, of the largest sizes of the first.
+  std::vector<ir::Array> inputs = {};
 };
 
 class NetworkTimer {

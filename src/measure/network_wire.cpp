@@ -9,25 +9,51 @@ namespace {
 constexpr const char* kCompare = "compare";
 constexpr const char* kTimes = "times";
 constexpr const char* kFailed = "failed";
-constexpr size_t kJobFields = 5, kTimesFields = 9;
+constexpr size_t kJobFields = 5, kInputFields = 2, kTimesFields = 9;
 
 double number(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
+
+// "3x8x"; nothing for a scalar.
+std::string shape_field(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t n : shape) text += std::to_string(n) + "x";
+  return text;
+}
+
+bool parse_shape(const std::string& text, std::vector<int64_t>& shape) {
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    shape.push_back(std::strtoll(at, &end, 10));
+    if (end == at || *end != 'x' || shape.back() < 0) return false;
+    at = end + 1;
+  }
+  return true;
+}
 
 }  // namespace
 
 Message encode(const NetworkJob& job) {
   Message m = {kCompare, job.a, job.b, std::to_string(job.threads), to_text(job.seconds)};
-  m.insert(m.end(), job.inputs.begin(), job.inputs.end());
+  for (const NetworkInput& in : job.inputs) {
+    m.push_back(shape_field(in.shape));
+    m.push_back(in.bytes);
+  }
   return m;
 }
 
 bool decode(const Message& m, NetworkJob& job) {
   if (m.size() < kJobFields || m[0] != kCompare) return false;
+  if ((m.size() - kJobFields) % kInputFields != 0) return false;
   job.a = m[1];
   job.b = m[2];
   job.threads = std::atoi(m[3].c_str());
   job.seconds = number(m[4]);
-  job.inputs.assign(m.begin() + kJobFields, m.end());
+  for (size_t i = kJobFields; i < m.size(); i += kInputFields) {
+    NetworkInput& in = job.inputs.emplace_back();
+    if (!parse_shape(m[i], in.shape)) return false;
+    in.bytes = m[i + 1];
+  }
   return job.threads > 0;
 }
 

@@ -3,17 +3,23 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "measure/network_compare.h"
 #include "measure/wire.h"
 
 namespace tenon::measure {
 
+struct NetworkInput {
+  std::vector<int64_t> shape;
+  std::string bytes;  // the type is the networks'
+};
+
 struct NetworkJob {
   std::string a, b;  // folders of artifacts
   int threads = 1;
   double seconds = 0;
-  std::vector<std::string> inputs;  // bytes; types and shapes are those of the networks
+  std::vector<NetworkInput> inputs;  // none: random ones
 };
 
 Message encode(const NetworkJob& job);

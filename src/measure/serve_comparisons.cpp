@@ -32,6 +32,23 @@ Median median(std::vector<double> v) {
   return median_of(v);
 }
 
+// A network at the sizes of the inputs. What it refuses is told with the name of its folder.
+class Contestant {
+ public:
+  Contestant(const artifact::Model& model, const artifact::SessionOptions& options,
+             const std::vector<ir::Array>& inputs) try
+      : session_(model, options, inputs), outputs_(session_.session().run(inputs)) {
+  } catch (const UserError& e) {
+    throw UserError(model.directory().string(), 0, 0, e.what());
+  }
+  artifact::LoadedSession& session() { return session_; }
+  const std::vector<ir::Array>& outputs() const { return outputs_; }
+
+ private:
+  artifact::LoadedSession session_;
+  std::vector<ir::Array> outputs_;
+};
+
 // Both run on one pool: two would take the cores from each other.
 class Pool {
  public:
@@ -136,17 +153,24 @@ double difference(const std::vector<ir::Array>& a, const std::vector<ir::Array>&
   return most;
 }
 
+// The sizes of one may be open where those of the other are not: they are looked at when they are set.
 void check_alike(const artifact::Model& a, const artifact::Model& b) {
   const auto same = [](const std::vector<artifact::TensorInfo>& x,
                        const std::vector<artifact::TensorInfo>& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const auto& s, const auto& t) {
-      return s.name == t.name && s.dtype == t.dtype && s.shape == t.shape;
+      return s.name == t.name && s.dtype == t.dtype && s.shape.size() == t.shape.size();
     });
   };
   if (!same(a.inputs(), b.inputs()) || !same(a.outputs(), b.outputs())) {
     throw UserError(fmt::format("{} and {} have not the same inputs and outputs",
                                 a.directory().string(), b.directory().string()));
   }
+}
+
+void check_alike(const std::vector<ir::Array>& a, const std::vector<ir::Array>& b) {
+  const bool same = std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                               [](const auto& x, const auto& y) { return x.shape() == y.shape(); });
+  if (!same) throw UserError("the networks give outputs of different shapes for the same inputs");
 }
 
 // The pool has pinned its workers by now; this thread takes the CPU that it left.
@@ -162,13 +186,14 @@ void pin_this_thread(int threads) {
 std::vector<ir::Array> inputs_of(const NetworkJob& job,
                                  const std::vector<artifact::TensorInfo>& tensors) {
   constexpr uint64_t kSeed = 1;
-  std::vector<ir::Array> inputs = artifact::random_inputs(tensors, kSeed);
-  if (job.inputs.empty()) return inputs;
-  bool fit = job.inputs.size() == inputs.size();
-  for (size_t i = 0; fit && i < inputs.size(); ++i) {
-    fit = static_cast<int64_t>(job.inputs[i].size()) == inputs[i].bytes();
-    if (fit && inputs[i].bytes() > 0)
-      std::memcpy(inputs[i].data(), job.inputs[i].data(), job.inputs[i].size());
+  if (job.inputs.empty()) return artifact::random_inputs(tensors, kSeed);
+  std::vector<ir::Array> inputs;
+  bool fit = job.inputs.size() == tensors.size();
+  for (size_t i = 0; fit && i < tensors.size(); ++i) {
+    const std::string& bytes = job.inputs[i].bytes;
+    ir::Array& in = inputs.emplace_back(tensors[i].dtype, job.inputs[i].shape);
+    fit = static_cast<int64_t>(bytes.size()) == in.bytes();
+    if (fit && in.bytes() > 0) std::memcpy(in.data(), bytes.data(), bytes.size());
   }
   if (!fit) throw UserError("the inputs are not those of the networks");
   return inputs;
@@ -181,9 +206,11 @@ NetworkTimes compare(const NetworkJob& job) {
   const std::vector<ir::Array> inputs = inputs_of(job, first.inputs());
   const Pool pool(job.threads);
   const artifact::SessionOptions shared{job.threads, pool.get()};
-  artifact::LoadedSession a(first, shared, inputs), b(second, shared, inputs);
+  Contestant one(first, shared, inputs), other(second, shared, inputs);
+  check_alike(one.outputs(), other.outputs());
+  artifact::LoadedSession &a = one.session(), &b = other.session();
   NetworkTimes t;
-  t.difference = difference(a.session().run(inputs), b.session().run(inputs));
+  t.difference = difference(one.outputs(), other.outputs());
   pin_this_thread(job.threads);
   const Turns turns = take_turns(a, b, job.seconds * (1 - kStepShare));
   const Median ratio = median(turns.ratios);

@@ -64,9 +64,14 @@ TEST_F(NetworkCompare, WhatGoesWrongIsASentence) {
   const auto timer = network_timer(TENON_COMPARE);
   EXPECT_NE(timer->compare(folder_ / "fused", folder_ / "nothing", {}).error.find("nothing"),
             std::string::npos);
-  NetworkOptions other{1, 0.01, {ir::Array(ir::kF32, {3, 1, 4, 1, 5})}};
+  NetworkOptions other{1, 0.01, inputs_};
+  other.inputs.emplace_back(ir::kF32, std::vector<int64_t>{3, 1, 4, 1, 5});
   EXPECT_EQ(timer->compare(folder_ / "fused", folder_ / "fused", other).error,
             "the inputs are not those of the networks");
+  other.inputs = inputs_;
+  other.inputs[0] = ir::Array(inputs_[0].dtype(), {3, 1, 4, 1, 5});
+  EXPECT_NE(timer->compare(folder_ / "fused", folder_ / "apart", other).error.find("3x1x4x1x5"),
+            std::string::npos);
   EXPECT_EQ(timer->compare(folder_ / "fused", folder_ / "fused", {1, 0.01, {}}).error, "")
       << "the next one is asked anew";
 }

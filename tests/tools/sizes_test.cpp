@@ -120,6 +120,58 @@ TEST_F(SizedModels, CompareChecksTheSizeThatIsAskedFor) {
   }
 }
 
+// Of two with open sizes, or of one of them and one of a single size.
+TEST_F(SizedModels, BenchAgainstRunsBothAtTheSizeThatIsAskedFor) {
+  const auto compiled = [](const std::string& name, const std::string& dims) {
+    const std::string out = dir() + "/" + name;
+    const Outcome o = tenon({"compile", file("net"), "-o", out, "--dims", dims, "--no-fuse"});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return out;
+  };
+  const auto sizes = [](const std::string& a, const std::string& b, const Args& more) {
+    Args args = {"bench", a, "--against", b, "--duration", "0", "--threads", "1", "--json"};
+    args.insert(args.end(), more.begin(), more.end());
+    const Outcome o = tenon(args);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    const Json answer = Json::parse(o.out);
+    EXPECT_LT(answer["difference"].get<double>(), 1e-5);
+    EXPECT_GT(answer["b_s"].get<double>(), 0);
+    return answer["sizes"];
+  };
+  const std::string wide = compiled("wide", "batch=1..8,seq=3,8");
+  const std::string one = compiled("sole", "batch=2,seq=3");
+  EXPECT_EQ(sizes(artifact(), wide, {}), Json({{"batch", 4}, {"seq", 8}}));
+  const Json asked = {{"batch", 3}, {"seq", 3}};
+  EXPECT_EQ(sizes(artifact(), wide, {"--dims", "batch=3,seq=3"}), asked);
+  EXPECT_EQ(sizes(artifact(), wide, {"--shape", "x:3x3"}), asked);
+  const Json only = {{"batch", 2}, {"seq", 3}};
+  EXPECT_EQ(sizes(artifact(), one, {}), only);
+  EXPECT_EQ(sizes(one, artifact(), {}), only);
+  EXPECT_EQ(sizes(one, artifact(), {"--dims", "batch=2,seq=3"}), only);
+
+  const Outcome text = tenon({"bench", artifact(), "--against", wide, "--dims", "batch=1,seq=3",
+                              "--duration", "0", "--threads", "1"});
+  EXPECT_TRUE(contains(text.out, "sizes    batch=1,seq=3\n")) << text.out << text.err;
+}
+
+TEST_F(SizedModels, BenchAgainstRefusesASizeThatOneOfTheTwoDoesNotKnow) {
+  const std::string wide = dir() + "/wider";
+  const Outcome o = tenon({"compile", file("net"), "-o", wide, "--dims", "batch=1..8,seq=3,8"});
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const std::string sentence =
+      "input 'x' takes batch x seq, where batch is 1..4 and seq is 3, 8: not 8 x 3";
+  expect_user_error(tenon({"bench", wide, "--against", artifact(), "--dims", "batch=8,seq=3"}),
+                    artifact() + ": " + sentence);
+  expect_user_error(tenon({"bench", artifact(), "--against", wide, "--dims", "batch=8,seq=3"}),
+                    "takes batch = 1..4, not 8");
+  expect_user_error(tenon({"bench", artifact(), "--against", wide, "--dims", "width=8"}),
+                    "no open dimension 'width'");
+  const std::string one = dir() + "/single";
+  ASSERT_EQ(tenon({"compile", file("net"), "-o", one, "--dims", "batch=2,seq=3"}).exit_code, 0);
+  expect_user_error(tenon({"bench", artifact(), "--against", one, "--dims", "batch=3,seq=3"}),
+                    one + ": input 'x' is f32 2x3, not f32 3x3");
+}
+
 // A decoder's: the mask is as long as what was and what comes together.
 TEST_F(SizedModels, WhatIsComputedIsNotAskedFor) {
   std::string mask = value("input", "mask", "batch SUM");
