@@ -93,13 +93,14 @@ void add_module(py::module_& m) {
       });
 }
 
-// Sentences become tenon.Error, a class of the package.
+// Sentences become tenon.Error, a class of the package, in words of Python.
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const tenon::api::Error& e) {
     const py::object type = py::module_::import("tenon._error").attr("Error");
-    PyErr_SetString(type.ptr(), e.what());
+    const py::object words = py::module_::import("tenon._words").attr("in_python");
+    PyErr_SetObject(type.ptr(), words(e.what()).ptr());
   }
 }
 

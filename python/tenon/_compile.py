@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _program
 from ._native import Module
+from ._words import in_python
 
 Model = Union[str, "os.PathLike[str]", bytes, Any]
 Dims = Mapping[str, Union[int, str, range, Sequence[Union[int, str]]]]
@@ -71,7 +72,7 @@ def _make(command: str, model: Model, dims: Optional[Dims], bind: Optional[Bind]
     try:
         with tempfile.TemporaryDirectory(prefix="tenon-python-") as arrays:
             _program.run([command, *arguments, "-o", folder, "--target", target, "--accuracy", accuracy,
-                          *_dims_arguments(dims), *_bind_arguments(bind, arrays), *options], stdin, line)
+                          *_dims_arguments(dims), *_bind_arguments(bind, arrays), *options], stdin, line, in_python)
         module = Module(folder, threads)
     except BaseException:
         if out is None:

@@ -53,10 +53,11 @@ def _tell_warnings(lines: Sequence[str]) -> None:
             warnings.warn(line[len("tenon: warning: "):], stacklevel=5)
 
 
-def run(args: Sequence[str], stdin: bytes = b"",
-        line: Optional[Callable[[bytes], None]] = None) -> bytes:
+def run(args: Sequence[str], stdin: bytes = b"", line: Optional[Callable[[bytes], None]] = None,
+        words: Callable[[str], str] = str) -> bytes:
     """What the program answers on stdout; each line of it also goes to `line` when it is there.
 
+    `words` says errors and warnings in other words.
     Ctrl-C, or an exception of `line`, asks the program to finish what it does and save it; the
     exception goes on when the program has ended.
     """
@@ -68,7 +69,7 @@ def run(args: Sequence[str], stdin: bytes = b"",
                                    stderr=said, start_new_session=True)
         answer = _answer(process, line)
         said.seek(0)
-        lines = said.read().decode(errors="replace").splitlines()
+        lines = [words(text) for text in said.read().decode(errors="replace").splitlines()]
     if process.returncode != 0:
         raise _failure(process.returncode, lines)
     _tell_warnings(lines)
