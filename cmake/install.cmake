@@ -47,7 +47,7 @@ install(FILES ${pages}/tenon.bash DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/bash-
 install(FILES ${pages}/_tenon DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/zsh/vendor-completions)
 install(FILES ${pages}/tenon.fish DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/fish/vendor_completions.d)
 install(FILES ${pages}/copyright README.md DESTINATION ${doc})
-install(DIRECTORY examples/c_api examples/cpp_api DESTINATION ${doc}/examples)
+install(DIRECTORY examples/c_api examples/cpp_api examples/cpp_model examples/serving DESTINATION ${doc}/examples)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tenon)

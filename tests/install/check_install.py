@@ -16,7 +16,7 @@ FILES = """bin/tenon bin/tenon-build bin/tenon-compare bin/tenon-run include/ten
 lib/libtenon.so lib/cmake/tenon/tenonConfig.cmake lib/pkgconfig/tenon.pc share/man/man1/tenon.1
 share/man/man1/tenon-compile.1 share/bash-completion/completions/tenon share/zsh/vendor-completions/_tenon
 share/fish/vendor_completions.d/tenon.fish share/tenon/programs share/tenon/models share/doc/tenon/copyright
-share/doc/tenon/examples/cpp_api/CMakeLists.txt""".split()
+share/doc/tenon/examples/cpp_api/CMakeLists.txt share/doc/tenon/examples/serving/main.c""".split()
 ARTIFACT_PROJECT = """cmake_minimum_required(VERSION 3.20)
 project(consumer LANGUAGES C)
 find_package(tenon 0.1 REQUIRED)
