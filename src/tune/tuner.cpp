@@ -162,6 +162,7 @@ struct TaskTuner::Impl {
     TaskEntry& e = entries[u.batch.entry];
     if (!u.comparison.round.empty()) keep(e, u.comparison.round);
     tell(default_timed(e.key(), *e.history.find(e.start)));
+    if (!u.comparison.round.empty()) tell(events::Counted{});  // the log knows how many
     report(u);
   }
 

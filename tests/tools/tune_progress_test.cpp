@@ -2,6 +2,7 @@
 // How a run looks, from the events that it told.
 #include "tools/tenon/commands/tune/progress.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 
 #include "tools/tenon/commands/tune/display.h"
 #include "tools/tenon/commands/tune/frame.h"
+#include "tools/tenon/commands/tune/warnings.h"
 
 namespace tenon::tools {
 namespace {
@@ -122,6 +124,18 @@ TEST(TuneProgress, CountsWhatSearchesMeasureWithoutRounds) {
   p.take(R"({"event":"end","reason":"budget","measured":40,"failed":4,"again":6,"t":10})");
   EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("40 measured, 6 again  4 failed"),
             std::string::npos);
+}
+
+TEST(TuneWarnings, AreOfRecordsThatWereLostAndNotOfProgramsThatAreNotAllowed) {
+  TuneWarnings warnings;
+  const auto refused = [](int records) {
+    return fmt::format(R"({{"event":"refused","task":"9f","records":{},"why":"it rounds"}})",
+                       records);
+  };
+  EXPECT_EQ(warnings.take(refused(0)), std::nullopt);
+  EXPECT_EQ(warnings.take(refused(3)),
+            "task 9f: 3 of its records cannot be used, the first: it rounds");
+  EXPECT_EQ(warnings.take(refused(3)), std::nullopt) << "it was said before";
 }
 
 TEST(TuneFrame, FitsTheTerminal) {
