@@ -121,6 +121,8 @@
       if (e.closest("pre, svg, .switch, thead")) continue;
       const box = e.getBoundingClientRect();
       if (box.width > 0 && (box.right > innerWidth + 1 || box.left < -1)) fault(e, `from ${box.left} to ${box.right}`);
+      const leaves = e.children.length === 0 && e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1;
+      if (leaves && getComputedStyle(e).overflowX === "visible") fault(e, `"${e.textContent}" leaves its box`);
     }
   };
 

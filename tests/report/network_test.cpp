@@ -146,6 +146,7 @@ TEST(Network, MeasuredTimes) {
   const std::string text = to_text(n);
   EXPECT_NE(text.find("4.0 us of 25.0 us, measured with 2 threads"), std::string::npos) << text;
   EXPECT_EQ(text.find("estimated"), std::string::npos) << text;
+  EXPECT_TRUE(text.substr(0, text.find('\n')).ends_with("size   time")) << text;
   EXPECT_THROW(set_times(n, {1e-6}, 2, 1), InternalError);
   const Json j = network_json(n);
   EXPECT_EQ(j["cost"]["measured"], true);
@@ -242,8 +243,10 @@ TEST(Network, EqualRunsAreDrawnOnce) {
   const std::string page = network_page(n);
   EXPECT_NE(page.find("the same 2 steps 10 more times"), std::string::npos);
   EXPECT_NE(page.find("20.000 ms together"), std::string::npos);
+  set_times(n, std::vector<double>(24, 1e-6), 1, 24e-6);
+  EXPECT_NE(network_page(n).find("20.0 us together"), std::string::npos) << "as single steps";
   EXPECT_NE(page.find("class=\"time\""), std::string::npos);
-  EXPECT_NE(page.find("layout of its result"), std::string::npos);
+  EXPECT_NE(page.find("layout of its output"), std::string::npos);
 }
 
 TEST(Network, APageOfManySteps) {

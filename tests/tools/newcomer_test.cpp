@@ -398,6 +398,13 @@ TEST_F(Newcomer, DocsAndHelpNameTheSameExitCodes) {
   EXPECT_EQ(codes(docs, "## Exit codes", 2), told);
 }
 
+TEST_F(Newcomer, HelpSaysHowShapesAreWritten) {
+  for (const Args& args : {Args{"compile", "--help"}, Args{"db", "why-miss", "--help"}}) {
+    const Outcome o = tenon(args);
+    EXPECT_TRUE(contains(o.out, "--shape NAME[SHAPE] ")) << o.out;
+  }
+}
+
 TEST_F(Newcomer, IndicesOutsideOfTablesAreRefused) {
   const std::string ids =
       "initializer { name: \"ids\" data_type: 7 dims: 2 int64_data: [511, 512] }\n";

@@ -66,7 +66,7 @@ void add_shape_options(CLI::App& command, ModelOptions& options) {
       .add_option("--shape", options.shapes,
                   "Shapes of inputs, such as x:1x3x224x224 or x[1..8,3,224,224]")
       ->allow_extra_args(false)
-      ->type_name("NAME:SHAPE");
+      ->type_name("NAME[SHAPE]");
   command
       .add_option("--bind", options.binds,
                   "Inputs that become constants, such as sr=16000, sizes=1,2,3 or axes=@axes.npy")

@@ -131,7 +131,7 @@ class Picture {
     const char* last = n_.measured() ? "bytes · time, with its bar" : "bytes";
     return "<g class=\"head\">" + text("soft", left() + kName, line, "step", 32) +
            text("soft", left() + kKind, line, "algorithm", 13) +
-           text("soft", left() + kLayout, line, "layout of its result", 26) +
+           text("soft", left() + kLayout, line, "layout of its output", 26) +
            text("soft", left() + kShape, line, "shape", 20) +
            text("cost", left() + kWidth - 10, line, last, 38) + "</g>";
   }
@@ -225,7 +225,7 @@ class Picture {
                                           r.times, r.times == 1 ? "time" : "times");
     return frame(row, "repeated", "") + text("soft", left() + kName, y(row) + 4, words, 60) +
            text("cost", left() + kWidth - 10, y(row) + 4,
-                seconds > 0 ? time_or_dash(seconds) + " together" : "", 38) +
+                seconds > 0 ? time_text(seconds) + " together" : "", 38) +
            "</g>";
   }
 

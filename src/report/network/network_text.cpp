@@ -122,7 +122,8 @@ std::string conversions_text(const Network& n) {
 std::string to_text(const Network& n) {
   std::vector<RailNode> nodes;
   std::vector<Cells> cells;
-  Cells heads = {"kernel", "algorithm", "layout of its output", "shape", "size", ""};
+  Cells heads = {"kernel", "algorithm", "layout of its output",
+                 "shape",  "size",      n.measured() ? "time" : ""};
   std::array<size_t, kColumns> width{};
   for (size_t c = 0; c < kColumns; ++c) width[c] = heads[c].size();
   for (const NetworkNode& node : n.nodes) {

@@ -97,7 +97,7 @@ void add_why_miss(CLI::App& verb, Options& o) {
       ->type_name("NAME=N,...");
   verb.add_option("--shape", o.model.shapes, "Shapes of inputs, such as x:1x3x224x224")
       ->allow_extra_args(false)
-      ->type_name("NAME:SHAPE");
+      ->type_name("NAME[SHAPE]");
 }
 
 constexpr Verb<Options> kVerbs[] = {
