@@ -252,7 +252,7 @@ TEST_F(Newcomer, VerboseSaysMore) {
   EXPECT_TRUE(contains(tenon({"run", in_dir("add"), "-v"}).err, "artifact "));
   const Outcome checked = tenon({"check", file("other"), "-v"});
   EXPECT_TRUE(contains(checked.err, "import   2 nodes in ")) << checked.err;
-  EXPECT_TRUE(contains(checked.err, "task     relu  1 call")) << checked.err;
+  EXPECT_TRUE(contains(checked.err, "task     relu  1 call: ")) << checked.err;
   EXPECT_EQ(tenon({"check", file("other")}).err, "");
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <set>
 
 #include "artifact/sizes_text.h"
 #include "compile/evaluator.h"
@@ -33,7 +34,7 @@ struct Checked {
   size_t tasks = 0;
   size_t calls = 0;
   std::vector<std::string> unchecked;   // nodes
-  std::vector<std::string> task_names;  // "conv bias relu, 3 calls"
+  std::vector<std::string> task_names;  // "relu  3 calls: conv1/Conv, conv1/Relu": of the first
   double import_s = 0;
 };
 
@@ -62,8 +63,12 @@ void count_tasks(graph::Graph g, Checked& c) {
   const graph::Partition p = graph::partition(g);
   c.tasks = p.tasks.size();
   c.calls = p.calls.size();
-  for (const graph::Computation& t : p.tasks) {
-    c.task_names.push_back(fmt::format("{}  {}", t.dag->name, counted(t.calls, "call")));
+  std::set<int32_t> named;
+  for (const graph::Call& call : p.calls) {
+    if (!named.insert(call.task).second) continue;
+    const graph::Computation& t = p.tasks[static_cast<size_t>(call.task)];
+    c.task_names.push_back(fmt::format("{}  {}: {}", t.dag->name, counted(t.calls, "call"),
+                                       fmt::join(call.nodes, ", ")));
   }
 }
 

@@ -55,9 +55,14 @@ void add_space_options(CLI::App& command, TuneOptions& o) {
                   "A value function whose choices are tried first; 'shipped': tenon's own")
       ->type_name("FILE");
   command
-      .add_option("--layouts", o.layouts, "Which layouts to try next; fixed: the defaults' alone")
+      .add_option(
+          "--layouts", o.layouts,
+          fmt::format("Which layouts to try next: {}; fixed: the defaults' alone; row-major: "
+                      "every tensor as the model has it",
+                      fmt::join(row_names(search::strategies()), ", ")))
       ->check(CLI::IsMember(layout_names()))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->type_name("HOW");
   command
       .add_option("--layout-agent", o.layout_agent,
                   "What --layouts ppo learned before, if it is there; kept there afterwards")
