@@ -7,7 +7,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from typing import Any, Callable, Mapping, Optional, Sequence, Union
+from collections.abc import Sequence
+from typing import Any, Callable, Mapping, Optional, Union
 
 import numpy as np
 
@@ -40,12 +41,14 @@ def _model_arguments(model: Model) -> tuple[list[str], bytes]:
 def _dims_arguments(dims: Optional[Dims]) -> list[str]:
     args = []
     for name, size in (dims or {}).items():
-        if isinstance(size, (int, str)):
+        if isinstance(size, str) or hasattr(size, "__index__"):  # NumPy's whole numbers, too
             args += ["--dims", f"{name}={size}"]
         elif isinstance(size, range):
             args += ["--dims", f"{name}={'|'.join(str(n) for n in size)}"]
-        else:
+        elif isinstance(size, Sequence):
             args += ["--shape", f"{name}[{','.join(str(n) for n in size)}]"]
+        else:
+            raise TypeError(f"dims[{name!r}] is {size!r}: a size is wanted, a text such as '1..8', a range, or a shape")
     return args
 
 

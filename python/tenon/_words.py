@@ -18,13 +18,18 @@ _WORD = r"""'(?:[^']|'\\'')*'|"[^"]*"|[^\s'"()]+"""
 _COMMAND = r"(?<![\w/.-])tenon [a-z][^()]*"  # as a user would type it, to the end of the hint
 _OPTION = re.compile(rf"(?P<command>{_COMMAND})|(?<![\w-])(?P<option>--[a-z-]+)(?: (?P<word>{_WORD}))?")
 
+_STDIN = re.compile(r"^(tenon: error: )?stdin: ")  # where the bytes of a model go
+
 
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _size(value: str) -> str:
-    return value if value.isdigit() else _text(value)
+def _number(value: str) -> str:
+    """As Python writes it; N stands for one that is the user's to choose."""
+    if value in ("true", "false"):
+        return value.capitalize()
+    return value if re.fullmatch(r"N|-?\d+(\.\d*)?(e[-+]?\d+)?", value) else _text(value)
 
 
 def _dims(word: str) -> str:
@@ -33,23 +38,23 @@ def _dims(word: str) -> str:
     for part in word.split(","):
         name, equals, size = part.rpartition("=")
         items = items + [(name, size)] if equals else items[:-1] + [(items[-1][0], items[-1][1] + "," + part)]
-    return ", ".join(f"{_text(name)}: {_size(size)}" for name, size in items)
+    return ", ".join(f"{_text(name)}: {_number(size)}" for name, size in items)
 
 
 def _shape(word: str) -> str:
     """x:1..8x3 or x[1..8,3]"""
     in_brackets = word.endswith("]")
     name, _, sizes = word[:-1].rpartition("[") if in_brackets else word.rpartition(":")
-    shape = [_size(size) for size in sizes.split("," if in_brackets else "x")]
+    shape = [_number(size) for size in sizes.split("," if in_brackets else "x")]
     return f"{_text(name)}: ({', '.join(shape)}{',' if len(shape) == 1 else ''})"
 
 
 def _bind(word: str) -> str:
-    """sr=16000, or sr=N for a number that is the user's to choose; axes=@axes.npy"""
+    """sr=16000, k=1,2,3 or axes=@axes.npy"""
     name, _, value = word.partition("=")
     if value.startswith("@"):
         return f"{_text(name)}: np.load({_text(value[1:])})"
-    values = [v.capitalize() if v in ("true", "false") else v for v in value.split(",")]
+    values = [_number(v) for v in value.split(",")]
     return f"{_text(name)}: {values[0] if len(values) == 1 else '[' + ', '.join(values) + ']'}"
 
 
@@ -124,6 +129,7 @@ def _options(sentence: str) -> list[_Told]:
 
 def in_python(sentence: str) -> str:
     """What the program says, as someone would say it who calls it from Python."""
+    sentence = _STDIN.sub(r"\1model: ", sentence)
     out, at = "", 0
     for told in _options(sentence):
         out += sentence[at:told.begin] + told.written(sentence[told.end:told.end + 1])

@@ -11,6 +11,7 @@ import pytest
 
 import tenon
 from conftest import node_model
+from onnx_bytes import softmax_of_sum
 
 TUNE = dict(options=["--sim", "--history", "off", "--cost-model", "random"], budget=None)
 
@@ -46,6 +47,12 @@ def test_sizes_of_dimensions(tmp_path):
     assert module.inputs[0].shape == (3, 4, 5)
     with pytest.raises(tenon.Error, match="batch"):
         tenon.compile(node_model("test_relu"), dims={"batch": 2})
+
+
+def test_sizes_are_whole_numbers():
+    assert tenon.compile(softmax_of_sum(), dims={"batch": np.int64(2), "seq": 3}).inputs[0].shape == (2, 3)
+    with pytest.raises(TypeError, match=r"dims\['seq'\] is 1.5: a size is wanted"):
+        tenon.compile(softmax_of_sum(), dims={"seq": 1.5})
 
 
 def test_target_and_accuracy(dqn):

@@ -15,6 +15,9 @@ from tenon._words import in_python
     ("--shape 'x[16..512:16]'", 'dims={"x": ("16..512:16",)}'),
     ("--dims n=5 --shape x:3x4 --shape y:4", 'dims={"n": 5, "x": (3, 4), "y": (4,)}'),
     ("--dims n=5 or --shape x:3x4", 'dims={"n": 5} or dims={"x": (3, 4)}'),
+    ("'--dims n=-1': '-1' is no size", "'dims={\"n\": -1}': '-1' is no size"),
+    ("'--bind x=abc': 'abc' is no f32", "'bind={\"x\": \"abc\"}': 'abc' is no f32"),
+    ("--bind x=-1.5e-3,2", 'bind={"x": [-1.5e-3, 2]}'),
     ("make it a constant: --bind sr=N", 'make it a constant: bind={"sr": N}'),
     ("--bind on=true --bind k=1,N --bind a=@a.npy", 'bind={"on": True, "k": [1, N], "a": np.load("a.npy")}'),
     ("compile with --target x86-64-v2", 'compile with target="x86-64-v2"'),
@@ -60,6 +63,7 @@ def test_a_hint_can_be_taken_at_its_word(model):
         tenon.compile(model())
     assert caught.value.hint.startswith("give sizes: dims={")
     assert "--" not in str(caught.value)
+    assert caught.value.sentence.startswith("model: ")
     module = tenon.compile(model(), **keywords(caught.value.hint))
     assert module.dims["batch"] == list(range(1, 9))
 
