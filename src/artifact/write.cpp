@@ -199,8 +199,10 @@ void check_embedded(const Program& program) {
 // The weights file becomes an object; nothing where there is none.
 std::string embed_weights(const Program& program, const fs::path& file, const std::string& symbol) {
   if (program.weights_bytes == 0) return "";
+  std::string bytes(fs::file_size(file), '\0');  // by letters it would take seconds
   std::ifstream in(file, std::ios::binary);
-  const std::string bytes(std::istreambuf_iterator<char>(in), {});
+  in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!in) throw UserError(file.string(), 0, 0, "the weights that were written cannot be read");
   fs::remove(file);
   return data_object(host_of(program.target).arch, symbol, bytes);
 }
