@@ -149,9 +149,10 @@ TEST_F(SizedModels, BenchAgainstRunsBothAtTheSizeThatIsAskedFor) {
   EXPECT_EQ(sizes(one, artifact(), {}), only);
   EXPECT_EQ(sizes(one, artifact(), {"--dims", "batch=2,seq=3"}), only);
 
-  const Outcome text = tenon({"bench", artifact(), "--against", wide, "--dims", "batch=1,seq=3",
-                              "--duration", "0", "--threads", "1"});
+  const Outcome text = tenon({"bench", file("net"), "--against", artifact(), "--dims",
+                              "batch=1,seq=3", "--duration", "0", "--threads", "1"});
   EXPECT_TRUE(contains(text.out, "sizes    batch=1,seq=3\n")) << text.out << text.err;
+  EXPECT_TRUE(contains(text.out, "us  " + file("net") + "\n")) << text.out;
 }
 
 TEST_F(SizedModels, BenchAgainstRefusesASizeThatOneOfTheTwoDoesNotKnow) {

@@ -66,6 +66,11 @@ std::string to_text(const measure::NetworkTimes& t, const std::string& a, const 
       t.low, t.high, t.turns, threads, t.difference);
 }
 
+// The folder of what was compiled for this is gone afterwards.
+std::string shown(const LoadedModel& loaded, const std::string& path) {
+  return loaded.compiled_here() ? path : loaded.model().directory().string();
+}
+
 }  // namespace
 
 int bench_against(const ModelBenchOptions& options, const std::string& against,
@@ -90,7 +95,8 @@ int bench_against(const ModelBenchOptions& options, const std::string& against,
   const measure::NetworkTimes times = timer->compare(a, b, how);
   if (!times.error.empty()) throw UserError(times.error);
   console.answer(console.json() ? tools::to_text(to_json(times, how.threads, sizes))
-                                : to_text(times, a, b, how.threads, sizes));
+                                : to_text(times, shown(first, options.model.path),
+                                          shown(second, against), how.threads, sizes));
   return 0;
 }
 
