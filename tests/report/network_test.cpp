@@ -244,7 +244,8 @@ TEST(Network, EqualRunsAreDrawnOnce) {
   EXPECT_NE(page.find("the same 2 steps 10 more times"), std::string::npos);
   EXPECT_NE(page.find("20.000 ms together"), std::string::npos);
   set_times(n, std::vector<double>(24, 1e-6), 1, 24e-6);
-  EXPECT_NE(network_page(n).find("20.0 us together"), std::string::npos) << "as single steps";
+  EXPECT_NE(network_page(n).find("20.0 µs together"), std::string::npos);
+  EXPECT_EQ(network_page(n).find("0 us"), std::string::npos) << "one sign on a page";
   EXPECT_NE(page.find("class=\"time\""), std::string::npos);
   EXPECT_NE(page.find("layout of its output"), std::string::npos);
 }

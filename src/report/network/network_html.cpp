@@ -112,7 +112,7 @@ class Picture {
         "aria-label=\"{2}\">{3}{4}{5}</svg></div>",
         width, height,
         escape_html(fmt::format("The {} steps of {} from top to bottom; {}", n_.nodes.size(),
-                                n_.name, conversions_text(n_))),
+                                n_.name, conversions_text(n_, page_time))),
         headings(), edges, boxes);
   }
 
@@ -225,12 +225,12 @@ class Picture {
                                           r.times, r.times == 1 ? "time" : "times");
     return frame(row, "repeated", "") + text("soft", left() + kName, y(row) + 4, words, 60) +
            text("cost", left() + kWidth - 10, y(row) + 4,
-                seconds > 0 ? time_text(seconds) + " together" : "", 38) +
+                seconds > 0 ? page_time(seconds) + " together" : "", 38) +
            "</g>";
   }
 
   static std::string cost(const NetworkNode& n) {
-    std::string words = cost_text(n);
+    std::string words = cost_text(n, page_time);
     if (n.kind != NodeKind::kConversion) {
       double bytes = 0;
       for (const StoredTensor& t : n.outputs) bytes += static_cast<double>(t.bytes);
@@ -268,7 +268,7 @@ std::string conversion_row(const NetworkNode& n, double most) {
       "0H{:.6g}V10H0z\"/></svg><em>{}</em></li>",
       escape_html(n.from), escape_html(n.outputs.at(0).layout),
       escape_html(n.model_nodes.empty() ? n.name : n.model_nodes[0]),
-      bytes_text(static_cast<double>(n.moved_bytes)), 1000 * share, price_text(n));
+      bytes_text(static_cast<double>(n.moved_bytes)), 1000 * share, price_text(n, page_time));
 }
 
 std::string conversion_list(const Network& n) {
@@ -287,7 +287,7 @@ std::string conversion_list(const Network& n) {
 
 std::string network_html(const Network& n) {
   return fmt::format("<p class=\"note\">{}; {}.</p>{}{}{}", escape_html(steps_text(n)),
-                     escape_html(conversions_text(n)), conversion_list(n), legend(n),
+                     escape_html(conversions_text(n, page_time)), conversion_list(n), legend(n),
                      Picture(n).svg());
 }
 

@@ -80,13 +80,14 @@ std::string kind_text(const NetworkNode& n) {
   return "";
 }
 
-std::string cost_text(const NetworkNode& n) {
-  if (n.kind != NodeKind::kConversion) return n.measured_s ? time_text(*n.measured_s) : "";
-  return fmt::format("moves {}, {}", bytes_text(static_cast<double>(n.moved_bytes)), price_text(n));
+std::string cost_text(const NetworkNode& n, TimeText time) {
+  if (n.kind != NodeKind::kConversion) return n.measured_s ? time(*n.measured_s) : "";
+  return fmt::format("moves {}, {}", bytes_text(static_cast<double>(n.moved_bytes)),
+                     price_text(n, time));
 }
 
-std::string price_text(const NetworkNode& conversion) {
-  return (conversion.measured_s ? "" : "estimated ") + time_text(cost_s(conversion).value_or(0));
+std::string price_text(const NetworkNode& conversion, TimeText time) {
+  return (conversion.measured_s ? "" : "estimated ") + time(cost_s(conversion).value_or(0));
 }
 
 std::string steps_text(const Network& n) {
@@ -101,21 +102,20 @@ std::string steps_text(const Network& n) {
   return text;
 }
 
-std::string conversions_text(const Network& n) {
+std::string conversions_text(const Network& n, TimeText time) {
   const Conversions c = conversions(n);
   if (c.count == 0) return "no conversions";
   const std::string head =
       fmt::format("{} {} {}: ", counted(c.count, "conversion"), c.count == 1 ? "moves" : "move",
                   bytes_text(static_cast<double>(c.bytes)));
   if (n.measured()) {
-    return head + fmt::format("{} of {}, measured with {}", time_text(c.seconds),
-                              time_text(n.run_s),
+    return head + fmt::format("{} of {}, measured with {}", time(c.seconds), time(n.run_s),
                               counted(static_cast<size_t>(n.threads), "thread"));
   }
   const std::string estimate =
       fmt::format("estimated at {:.0f} GB/s", task::kConvertedBytesPerS * 1e-9);
-  if (c.recorded == 0) return fmt::format("{}{}, {}", head, time_text(c.seconds), estimate);
-  return fmt::format("{}{}, by the records of tuning{}", head, time_text(c.seconds),
+  if (c.recorded == 0) return fmt::format("{}{}, {}", head, time(c.seconds), estimate);
+  return fmt::format("{}{}, by the records of tuning{}", head, time(c.seconds),
                      c.estimated == 0 ? "" : fmt::format(", {} of them {}", c.estimated, estimate));
 }
 

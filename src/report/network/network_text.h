@@ -9,24 +9,28 @@
 #include <string>
 
 #include "report/network/network.h"
+#include "support/text.h"
 
 namespace tenon::report {
 
 std::string to_text(const Network& n);
 
+// How times are written: "3.1 us" in a terminal; pages write them otherwise.
+using TimeText = std::string (*)(double seconds);
+
 // "21 steps: 14 winograd4, 6 direct".
 std::string steps_text(const Network& n);
 // "2 conversions move 2.1 MiB: 260 us, estimated at 8 GB/s"; "... 81 us of 4.7 ms, measured with 2 threads"; "... 92 us,
 // by the records of tuning".
-std::string conversions_text(const Network& n);
+std::string conversions_text(const Network& n, TimeText time = time_text);
 
 // Parts of a line, for pictures.
 std::string shape_text(const StoredTensor& t);  // "1x64x56x56"; "scalar"
 // "input", "winograd4", "conversion"; empty: nothing to say.
 std::string kind_text(const NetworkNode& n);
 // "moves 24.5 KiB, estimated 3.1 us"; of other steps the time, if measured.
-std::string cost_text(const NetworkNode& n);
+std::string cost_text(const NetworkNode& n, TimeText time = time_text);
 // "3.1 us", "estimated 3.1 us".
-std::string price_text(const NetworkNode& conversion);
+std::string price_text(const NetworkNode& conversion, TimeText time = time_text);
 
 }  // namespace tenon::report

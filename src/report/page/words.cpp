@@ -89,12 +89,13 @@ std::string machine_of(const std::string& fingerprint) {
 
 }  // namespace
 
-std::string time_or_dash(Seconds s) {
-  if (!s) return "–";
-  std::string text = time_text(*s);
+std::string page_time(double seconds) {
+  std::string text = time_text(seconds);
   if (text.ends_with("us")) text.replace(text.size() - 2, 2, "µs");
   return text;
 }
+
+std::string time_or_dash(Seconds s) { return s ? page_time(*s) : "–"; }
 
 std::string ratio_text(double ratio) {
   return ratio < 9.995 ? fmt::format("{:.2f}×", ratio) : fmt::format("{:.1f}×", ratio);
@@ -312,7 +313,7 @@ std::string kinds_text(const RunStory& run) {
   std::string out;
   for (const auto& [name, k] : run.kinds) {
     const std::string gained =
-        k.gained_s > 0 ? fmt::format("gained {}", time_text(k.gained_s)) : "gained nothing";
+        k.gained_s > 0 ? fmt::format("gained {}", page_time(k.gained_s)) : "gained nothing";
     out += fmt::format("{}{} took {} and {}", out.empty() ? "" : "; ", name,
                        duration_text(k.spent_s), gained);
   }

@@ -10,7 +10,9 @@
 
 namespace tenon::report {
 
-// "2.93 ms", "12.3 µs"; what is not known is a dash.
+// "2.93 ms", "12.3 µs".
+std::string page_time(double seconds);
+// The same; what is not known is a dash.
 std::string time_or_dash(Seconds s);
 // "1.61×"
 std::string ratio_text(double ratio);
