@@ -4,8 +4,9 @@
     give sizes: --dims seq=128 --shape x:1..8x3     give sizes: dims={"seq": 128, "x": ("1..8", 3)}
     make it a constant: --bind sr=N                 make it a constant: bind={"sr": N}
     use another file (--db)                         use another file (db=)
+    tenon compile MODEL -o DIR writes one           tenon.compile(MODEL, out=DIR) writes one
 
-Options without a keyword stay as they are, for `options` takes them so, and so do command lines for a shell.
+Options without a keyword stay as they are, for `options` takes them so, and so do other command lines.
 """
 from __future__ import annotations
 
@@ -18,7 +19,12 @@ _WORD = r"""'(?:[^']|'\\'')*'|"[^"]*"|[^\s'"()]+"""
 _COMMAND = r"(?<![\w/.-])tenon [a-z][^()]*"  # as a user would type it, to the end of the hint
 _OPTION = re.compile(rf"(?P<command>{_COMMAND})|(?<![\w-])(?P<option>--[a-z-]+)(?: (?P<word>{_WORD}))?")
 
-_STDIN = re.compile(r"^(tenon: error: )?stdin: ")  # where the bytes of a model go
+_CALLS = (
+    (re.compile(r"^(tenon: error: )?stdin(?=: )"), r"\1model"),  # where the bytes of a model go
+    (re.compile(r"\btenon (compile|tune) MODEL -o DIR( --emit so,h)?"), r"tenon.\1(MODEL, out=DIR)"),
+    (re.compile(r"\btenon (compile|tune) -h(?= shows)"), r"help(tenon.\1)"),
+    (re.compile(r"\btenon (compile|tune)(?= (makes|builds) )"), r"tenon.\1"),
+)
 
 
 def _text(value: str) -> str:
@@ -129,9 +135,10 @@ def _options(sentence: str) -> list[_Told]:
 
 def in_python(sentence: str) -> str:
     """What the program says, as someone would say it who calls it from Python."""
-    sentence = _STDIN.sub(r"\1model: ", sentence)
+    for said, told in _CALLS:
+        sentence = said.sub(told, sentence)
     out, at = "", 0
-    for told in _options(sentence):
-        out += sentence[at:told.begin] + told.written(sentence[told.end:told.end + 1])
-        at = told.end
+    for option in _options(sentence):
+        out += sentence[at:option.begin] + option.written(sentence[option.end:option.end + 1])
+        at = option.end
     return out + sentence[at:]

@@ -71,7 +71,7 @@ def test_errors_are_the_sentences_of_the_command(tmp_path):
     assert caught.value.exit_code == 2
     with pytest.raises(tenon.Error, match="nothing: there is no such file or folder") as caught:
         tenon.load(tmp_path / "nothing")
-    assert caught.value.hint == "tenon compile MODEL -o DIR writes one"
+    assert caught.value.hint == "tenon.compile(MODEL, out=DIR) writes one"
     (tmp_path / "letter.json").write_text("{}")
     with pytest.raises(tenon.Error, match="is not a manifest"):
         tenon.load(tmp_path / "letter.json")

@@ -41,10 +41,21 @@ def test_options_that_are_only_named(said, told):
     assert in_python(said) == told
 
 
+@pytest.mark.parametrize("said, told", [
+    ("tenon: error: stdin: 1 input needs sizes", "tenon: error: model: 1 input needs sizes"),
+    ("(tenon compile MODEL -o DIR --emit so,h writes one)", "(tenon.compile(MODEL, out=DIR) writes one)"),
+    ("(tenon tune -h shows its use)", "(help(tenon.tune) shows its use)"),
+    ("(tenon compile makes libraries for several)", "(tenon.compile makes libraries for several)"),
+])
+def test_command_lines_that_are_calls(said, told):
+    assert in_python(said) == told
+
+
 @pytest.mark.parametrize("said", [
     "",
     "without --frozen it gets its default schedule",
-    "no library (tenon compile MODEL -o DIR --target x86-64-v2 writes one)",
+    "no tasks (tenon tune --threads 2 --dry-run lists the tasks of a model)",
+    "there is no option '--foo' (tenon compile -h lists its options)",
     "the name is a--dims x=1",
     "a -- b",
 ])
