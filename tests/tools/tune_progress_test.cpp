@@ -121,6 +121,9 @@ TEST(TuneProgress, CountsWhatSearchesMeasureWithoutRounds) {
   p.take(R"({"event":"counted","t":6,"measured":24,"failed":3})");
   EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("24 measured  3 failed"),
             std::string::npos);
+  p.take(R"({"event":"finals","t":9,"task":"aa","default_s":2e-3,"best_s":1e-3,"kept":"tuned"})");
+  EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("24 measured, 1 task timed again"),
+            std::string::npos);
   p.take(R"({"event":"end","reason":"budget","measured":40,"failed":4,"again":6,"t":10})");
   EXPECT_NE(tune_frame(p, 9, {120, 24, false, ""})[1].find("40 measured, 6 again  4 failed"),
             std::string::npos);

@@ -57,6 +57,12 @@ std::string failures_text(const TuneProgress& p) {
   return words.empty() ? "" : fmt::format(" ({})", fmt::join(words, ", "));
 }
 
+// Nothing is counted while the best are timed again, which may take a while.
+std::string again_text(const TuneProgress& p) {
+  if (p.again() > 0) return fmt::format(", {} again", grouped(p.again()));
+  return p.finals() > 0 ? fmt::format(", {} timed again", counted(p.finals(), "task")) : "";
+}
+
 std::string bar_line(const TuneProgress& p, double t, int columns) {
   const auto eta = p.eta_s(t);
   double done = 0;
@@ -74,8 +80,7 @@ std::string bar_line(const TuneProgress& p, double t, int columns) {
                      width - filled, clock,
                      eta && p.ended().empty() ? "  eta " + duration_text(*eta) : "",
                      grouped(p.measured()), p.trials() > 0 ? " of " + grouped(p.trials()) : "",
-                     p.again() > 0 ? fmt::format(", {} again", grouped(p.again())) : "",
-                     grouped(p.failed()), failures_text(p));
+                     again_text(p), grouped(p.failed()), failures_text(p));
 }
 
 std::string layouts_line(const LayoutProgress& l) {

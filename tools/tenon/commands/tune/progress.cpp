@@ -33,6 +33,7 @@ struct TuneProgress::Taker {
     p.trials_ = e.trials;
     p.measured_ = p.measured_before_ = e.measured_before;
     p.begun_s_ = e.spent_before_s;
+    p.finals_ = 0;
     p.ended_.clear();
   }
   void operator()(const events::DefaultTimed& e) const {
@@ -59,7 +60,10 @@ struct TuneProgress::Taker {
     p.failed_ = e.failed;
   }
   void operator()(const events::NewBest& e) const { better(e.task, e.s); }
-  void operator()(const events::Finals& e) const { better(e.task, e.best_s); }
+  void operator()(const events::Finals& e) const {
+    ++p.finals_;
+    better(e.task, e.best_s);
+  }
   void operator()(const events::ArtifactWritten& e) const {
     for (ModelProgress& m : p.models_) {
       if (m.name == e.model) {

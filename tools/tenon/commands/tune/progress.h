@@ -54,7 +54,8 @@ class TuneProgress {
   int64_t trials() const { return trials_; }
   int64_t measured() const { return measured_; }
   int64_t failed() const { return failed_; }
-  int64_t again() const { return again_; }  // measured besides, in finals
+  int64_t finals() const { return finals_; }  // tasks that were timed again with their defaults
+  int64_t again() const { return again_; }  // programs measured besides, in finals; at the end only
   const std::map<std::string, int64_t>& failures() const { return failures_; }
   const LayoutProgress& layouts() const { return layouts_; }
   const std::string& last_task() const { return last_task_; }  // of the last round
@@ -76,7 +77,7 @@ class TuneProgress {
   std::vector<ModelProgress> models_;
   std::string run_, last_task_, ended_;
   double t_ = 0, budget_s_ = 0, begun_s_ = 0;
-  int64_t trials_ = 0, measured_ = 0, failed_ = 0, again_ = 0, measured_before_ = 0;
+  int64_t trials_ = 0, measured_ = 0, failed_ = 0, finals_ = 0, again_ = 0, measured_before_ = 0;
   std::map<std::string, int64_t> failures_;
   LayoutProgress layouts_;
 };
