@@ -2,8 +2,9 @@
 # tenon_module(NAME SOURCES a.cpp ... DEPS ir ... [ALONE]): one folder, one static library tenon_NAME.
 #   IN_PARTS: what the wheel's extension links takes single files of it, which a batch would join with the compiler.
 # tenon_test(NAME SOURCES a_test.cpp ... DEPS ir ... [LABELS unit]): one gtest binary and one ctest entry.
-#   BOTH: a unit test that does less, or something else, under sanitizers; ./dev test runs it without them, too.
-#   PLAIN: a unit test that takes minutes under sanitizers; ./dev test runs it without them, with --long in both ways.
+#   PLAIN: a unit test of a module above `artifact`, or one that takes minutes under sanitizers; ./dev test runs it without
+#     them, with --long in both ways. So the modules above `artifact` are built once.
+#   STATISTICS: tests of suites whose names end in Statistics draw more seeds; only ./dev test --long runs them.
 #   LONG_ARGS --runs=100000 adds the entry NAME_long, which only ./dev test --long runs.
 #   COST 300 lets it start before tests of less cost: about its seconds under sanitizers.
 # tenon_test_module(NAME ...): a module that tests share.
@@ -186,7 +187,7 @@ function(tenon_run name binary labels)
 endfunction()
 
 function(tenon_test name)
-  cmake_parse_arguments(ARG "BOTH;PLAIN" "COST" "SOURCES;DEPS;LIBS;LABELS;ARGS;LONG_ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN;STATISTICS" "COST" "SOURCES;DEPS;LIBS;LABELS;ARGS;LONG_ARGS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(${name}_test ${ARG_SOURCES})
   list(TRANSFORM ARG_DEPS PREPEND tenon_)
@@ -196,10 +197,12 @@ function(tenon_test name)
   tenon_compile_fast(${name}_test)
   if(ARG_PLAIN)
     set(ARG_LABELS unit-plain)
-  elseif(ARG_BOTH)
-    set(ARG_LABELS unit-both)
   elseif(NOT ARG_LABELS)
     set(ARG_LABELS unit)
+  endif()
+  if(ARG_STATISTICS)
+    tenon_run(${name}_statistics ${name}_test long --gtest_filter=*Statistics.*)
+    list(APPEND ARG_ARGS --gtest_filter=-*Statistics.*)
   endif()
   tenon_run(${name} ${name}_test "${ARG_LABELS}" ${ARG_ARGS})
   if(ARG_COST)
@@ -208,7 +211,7 @@ function(tenon_test name)
   if(ARG_LONG_ARGS)
     tenon_run(${name}_long ${name}_test long ${ARG_LONG_ARGS})
   endif()
-  if("unit" IN_LIST ARG_LABELS OR ARG_BOTH)
+  if("unit" IN_LIST ARG_LABELS)
     add_dependencies(unit_tests ${name}_test)
   elseif(ARG_PLAIN)
     add_dependencies(long_unit_tests ${name}_test)

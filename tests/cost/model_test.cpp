@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <memory>
 #include <set>
 
 #include "cost/features.h"
@@ -88,11 +90,33 @@ std::string test_name(std::string model) {
   return model;
 }
 
+struct Taught {
+  explicit Taught(const std::string& name) : model(make_model(name, 1, 1)) {
+    Rng rng(3);
+    const auto samples = made_up_samples(*model, {24, 32, 16}, "t", 48, rng);
+    model->learn(samples, Role::kThisRun);
+    rows = rows_of(samples);
+    bytes = model->save();
+  }
+  std::unique_ptr<CostModel> model;
+  std::vector<Row> rows;
+  std::string bytes;
+};
+
 class EveryModel : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (is_trained_by_plug_in(GetParam()) && !has_torch()) GTEST_SKIP() << kNoTorch;
   }
+  static void TearDownTestSuite() { known_.clear(); }
+
+  // Taught once for all tests of files: networks take seconds to train.
+  static const Taught& taught(const std::string& name) {
+    return known_.try_emplace(name, name).first->second;
+  }
+
+ private:
+  inline static std::map<std::string, Taught> known_;
 };
 
 TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
@@ -122,19 +146,15 @@ TEST_P(EveryModel, IsUniformSeededAndFreshPerRoundBeforeItKnowsAnything) {
 }
 
 TEST_P(EveryModel, IsSavedAndLoaded) {
-  Rng rng(3);
-  const auto m = make_model(GetParam(), 1, 1);
-  const auto samples = made_up_samples(*m, {24, 32, 16}, "t", 80, rng);
-  m->learn(samples, Role::kThisRun);
+  const Taught& t = taught(GetParam());
   const auto other = make_model(GetParam(), 1, 1);
-  const std::string bytes = m->save();
-  other->load(bytes);
-  EXPECT_EQ(m->trained(), other->trained());
-  EXPECT_EQ(bytes, other->save());
-  if (m->trained()) {
-    EXPECT_EQ(m->score(rows_of(samples)), other->score(rows_of(samples)));
+  other->load(t.bytes);
+  EXPECT_EQ(t.model->trained(), other->trained());
+  EXPECT_EQ(t.bytes, other->save());
+  if (other->trained()) {
+    EXPECT_EQ(t.model->score(t.rows), other->score(t.rows));
   }
-  EXPECT_EQ(load_model(bytes, 1, 1)->name(), GetParam());
+  EXPECT_EQ(load_model(t.bytes, 1, 1)->name(), GetParam());
 }
 
 // With what its maker knows of a program or from the trace alone, on any thread.
@@ -155,33 +175,27 @@ TEST_P(EveryModel, SeesTheSameOfAProgramWhoeverShowsIt) {
 }
 
 TEST_P(EveryModel, RefusesWhatIsNotItsOwn) {
-  Rng rng(3);
-  const auto m = make_model(GetParam(), 1, 1);
-  const auto samples = made_up_samples(*m, {24, 32, 16}, "t", 80, rng);
-  m->learn(samples, Role::kThisRun);
-  const auto before = m->score(rows_of(samples));
-  const std::string bytes = m->save();
+  const auto& [model, rows, bytes] = taught(GetParam());
+  const auto before = model->score(rows);
   const size_t end = bytes.find('\n');
   std::string older = bytes;
   older[older.find('3')] = '2';
   const std::string other_kind = make_model(GetParam() == "xgb" ? "random" : "xgb", 1, 1)->save();
   for (const std::string& bad :
        {std::string(), std::string("hello\nworld"), older, other_kind, bytes.substr(0, end)}) {
-    EXPECT_THROW(m->load(bad), UserError) << bad.substr(0, 60);
+    EXPECT_THROW(model->load(bad), UserError) << bad.substr(0, 60);
   }
-  if (m->trained()) {
-    EXPECT_THROW(m->load(bytes.substr(0, bytes.size() / 2)), UserError);
+  if (model->trained()) {
+    EXPECT_THROW(model->load(bytes.substr(0, bytes.size() / 2)), UserError);
   }
-  EXPECT_EQ(before, m->score(rows_of(samples)));
+  EXPECT_EQ(before, model->score(rows));
 }
 
 // Cut anywhere, or with a bit changed anywhere.
 TEST_P(EveryModel, RefusesADamagedFile) {
   Rng rng(3);
+  const std::string& bytes = taught(GetParam()).bytes;
   const auto m = make_model(GetParam(), 1, 1);
-  const auto samples = made_up_samples(*m, {24, 32, 16}, "t", 40, rng);
-  m->learn(samples, Role::kThisRun);
-  const std::string bytes = m->save();
   const size_t body = bytes.find('\n') + 1;
   for (int i = 0; i < 50; ++i) {
     const auto at = static_cast<size_t>(
@@ -293,9 +307,9 @@ TEST_P(EveryLearner, IsTheSameForAnyNumberOfThreadsAndAskedByMany) {
 TEST_P(EveryLearner, KeepsItsHistoryThroughAFile) {
   Rng rng(6);
   const auto m = make_model(GetParam().name, 9, 1);
-  const auto all = made_up_samples(*m, {24, 32, 16}, "t", 150, rng);
-  m->learn(std::span(all).first(100), Role::kHistory);
-  m->learn(std::span(all).subspan(100), Role::kThisRun);
+  const auto all = made_up_samples(*m, {24, 32, 16}, "t", 72, rng);
+  m->learn(std::span(all).first(48), Role::kHistory);
+  m->learn(std::span(all).subspan(48), Role::kThisRun);
   const std::string bytes = m->save();
   const auto other = load_model(bytes, 9, 1);
   EXPECT_EQ(other->score(rows_of(all)), m->score(rows_of(all)));

@@ -38,7 +38,7 @@ struct MadeUp {
     Rng rng(11);
     const Product sizes[] = {{192, 256, 128}, {96, 512, 64}, {256, 128, 256}, {64, 192, 96}};
     for (size_t i = 0; i < std::size(sizes); ++i) {
-      for (Sample& s : made_up_samples(*m, sizes[i], std::to_string(i), 60, rng))
+      for (Sample& s : made_up_samples(*m, sizes[i], std::to_string(i), 32, rng))
         known.push_back(std::move(s));
     }
     held_out = made_up_samples(*m, {128, 384, 160}, "new", 120, rng);

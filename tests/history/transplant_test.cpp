@@ -245,9 +245,7 @@ TEST(Transplant, IsBetterThanDrawing) {
 }
 
 // Whatever comes of a program of one task in another computes what the other's definition does.
-TEST(Transplant, IsRightOrRefused) {
-  const uint64_t seed = 20261;
-  const int pairs = kSanitized ? 30 : 300;
+void expect_right_or_refused(uint64_t seed, int pairs) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   Rng rng(seed);
   const auto kinds = alike_tasks();
@@ -266,6 +264,11 @@ TEST(Transplant, IsRightOrRefused) {
   }
   std::printf("%d of %d programs fitted\n", fitted, drawn);
   EXPECT_GT(fitted, drawn / 3);
+}
+
+TEST(Transplant, IsRightOrRefused) { expect_right_or_refused(20261, kSanitized ? 30 : 100); }
+TEST(TransplantStatistics, IsRightOrRefused) {
+  expect_right_or_refused(20262, kSanitized ? 30 : 300);
 }
 
 // ---- where programs come from ---------------------------------------------------------------------------------

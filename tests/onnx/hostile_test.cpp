@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 
@@ -131,18 +131,18 @@ TEST(Hostile, EveryTruncationIsRefusedOrImported) {
 
 // ---- little bytes, much work ------------------------------------------------------------------
 
+// By the processor's time, which does not depend on what else the machine does.
 class Quick {
  public:
   ~Quick() {
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start_;
-    EXPECT_LT(took.count(), 20);
+    EXPECT_LT(std::clock() - start_, 20 * CLOCKS_PER_SEC);
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     EXPECT_LT(usage.ru_maxrss, (int64_t{2} << 30) / 1024);
   }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t start_ = std::clock();
 };
 
 TEST(Hostile, ManyEmptyMessages) {

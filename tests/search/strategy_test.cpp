@@ -17,15 +17,12 @@ namespace tenon::search {
 namespace {
 
 // As many trials for both. Small tasks say nothing: there random draws find the best as well.
-TEST(Strategy, EvolutionBeatsRandomSearch) {
-  if (kSanitized)
-    GTEST_SKIP() << "minutes under the address sanitizer; the tests below run the same code";
-  constexpr uint64_t kFirst = 11, kLast = 13;
+void expect_evolution_ahead(uint64_t first_seed, uint64_t last_seed) {
   const Effort effort{.population = 512, .trials = 32};
   int wins = 0, runs = 0;
   double gain = 0;
   for (const task::Task& t : {dense(), convolution(), strided(), pointwise()}) {
-    for (uint64_t seed = kFirst; seed <= kLast; ++seed, ++runs) {
+    for (uint64_t seed = first_seed; seed <= last_seed; ++seed, ++runs) {
       const double evolved = search(t, "evolution", seed, 2, "sketch", effort).best_s;
       const double random = search(t, "random", seed, 2, "sketch", effort).best_s;
       wins += evolved < random;
@@ -36,6 +33,18 @@ TEST(Strategy, EvolutionBeatsRandomSearch) {
   }
   EXPECT_GE(wins, 2 * runs / 3) << "of " << runs;
   EXPECT_GT(std::exp(gain / runs), 1) << "geometric mean of the gains";
+}
+
+constexpr const char* kMinutes = "minutes under sanitizers; the other tests run the same code";
+
+TEST(Strategy, EvolutionBeatsRandomSearch) {
+  if (kSanitized) GTEST_SKIP() << kMinutes;
+  expect_evolution_ahead(11, 11);
+}
+
+TEST(StrategyStatistics, EvolutionBeatsRandomSearch) {
+  if (kSanitized) GTEST_SKIP() << kMinutes;
+  expect_evolution_ahead(12, 16);
 }
 
 TEST(Strategy, SameSeedSameTrialsOnAnyNumberOfThreads) {
@@ -84,11 +93,12 @@ TEST(Strategy, BeginsWithWhatItIsGiven) {
 
 TEST(Strategy, SameSeedSameTrialsInEverySpace) {
   const task::Task t = convolution();
+  const Effort effort{.population = 128, .rounds = 4};
   for (const SpaceRow& r : spaces()) {
     const std::string space(r.name);
-    const Found one = search(t, "evolution", 5, 1, space);
+    const Found one = search(t, "evolution", 5, 1, space, effort);
     EXPECT_FALSE(one.traces.empty()) << space;
-    EXPECT_EQ(one.traces, search(t, "evolution", 5, 3, space).traces) << space;
+    EXPECT_EQ(one.traces, search(t, "evolution", 5, 3, space, effort).traces) << space;
   }
 }
 
