@@ -52,7 +52,7 @@ class JobQueue {
 
   // For builders, which name their runner, and runners. Nothing: it is over.
   std::optional<Order<BuildProcess>> next_build(size_t runner);
-  // What is known of each entry of the order; none: it was a call. With a measurement there is nothing to run.
+  // It has a place for each entry of the order; a call has none. An entry that has a measurement does not run.
   using Known = std::vector<std::optional<task::Measurement>>;
   void end_build(size_t runner, const std::vector<EntryRef>& built, Known known = {});
   std::optional<Order<RunProcess>> next_run(size_t runner);

@@ -10,7 +10,7 @@
 
 namespace tenon::onnx {
 
-// Those inside of functions are left out.
+// It leaves out names inside of functions.
 std::set<std::string> read_names(const proto::GraphProto& g);
 
 }  // namespace tenon::onnx

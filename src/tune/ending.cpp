@@ -15,7 +15,7 @@ constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
 constexpr double kAroundCompareS = 0.5;
 constexpr double kLearningShare = 0.02;
 constexpr double kMostLearningS = 10;
-// What was chosen, and what is left of it without the tasks that lose.
+// The end writes and compares what was chosen, and once more what is left of it without the tasks that lose.
 constexpr int kWrites = 2, kComparisons = 2;
 
 }  // namespace

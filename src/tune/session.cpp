@@ -125,7 +125,7 @@ struct Session::Impl {
     const measure::KeepTo here(parts.measurer.spare_cpus());
     const RunLog& log = parts.log;
     const double begun_s = log.spent();
-    // What the end will take is not known before the first artifact is written, perhaps beside the rounds.
+    // Nobody knows how long the end takes before the first artifact is written, perhaps beside the rounds.
     const auto left_by = [&](double share) {
       return log.spent() < begun_s + share * (ending.rounds_end() - begun_s);
     };

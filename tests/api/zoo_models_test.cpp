@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 using Arrays = std::vector<ir::Array>;
 
-// What the library gives, for each number of threads.
+// It gives the outputs of the library, for each number of threads.
 std::vector<Arrays> run(const artifact::Program& p, const Arrays& inputs,
                         const std::vector<int>& threads) {
   const fs::path folder =

@@ -300,8 +300,8 @@ TEST(Sizes, WeightsArePackedAlike) {
   Served(wide_layer(), {{"batch", "1..8"}}).check_all(8);
 }
 
-// What the largest size does need not be what the rule of its template says: programs that agree across sizes have panels of
-// their own. Alone, a sequence of 14 would have narrower ones for AVX2.
+// The largest size need not follow the rule of its template: programs that agree across sizes have panels of their own.
+// Alone, a sequence of 14 would have narrower ones for AVX2.
 TEST(Sizes, WeightsArePackedLikeThoseOfASteadyProgram) {
   Options v3;
   v3.target = target::parse_target("x86-64-v3");

@@ -120,7 +120,7 @@ TEST_F(SizedModels, CompareChecksTheSizeThatIsAskedFor) {
   }
 }
 
-// Of two with open sizes, or of one of them and one of a single size.
+// Both artifacts have open sizes, or one of them has a single size.
 TEST_F(SizedModels, BenchAgainstRunsBothAtTheSizeThatIsAskedFor) {
   const auto compiled = [](const std::string& name, const std::string& dims) {
     const std::string out = dir() + "/" + name;

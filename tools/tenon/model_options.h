@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said on the command line about a model: where it is, its sizes, and how it is compiled.
+// Options tell about a model where it is, which sizes it has, and how it is compiled.
 //
 //   parse_dims({"batch=1..3,seq=128"})      batch is 1, 2 or 3, seq is 128
 #pragma once
