@@ -10,6 +10,7 @@
 # tenon_test_module(NAME ...): a module that tests share.
 # tenon_use_torch(TARGET): a program of the build tree finds the plug-in tenon-torch, where that is built.
 # tenon_batch(TARGET): the compiler reads several sources at once, where the preset says so.
+# tenon_fast_malloc(TARGET ...): these programs take their memory from jemalloc.
 
 find_package(fmt REQUIRED)
 find_package(Threads REQUIRED)
@@ -41,6 +42,17 @@ if(TENON_SANITIZE)
   endif()
   target_link_options(tenon_options INTERFACE -fsanitize=${TENON_SANITIZE})
 endif()
+
+# A search makes and drops some hundred small objects for every program that it looks at; jemalloc does that in half of
+# glibc's time. It lies inside of the programs, so that nobody has to install it. Sanitizers have a malloc of their own.
+find_library(TENON_JEMALLOC libjemalloc_pic.a REQUIRED)
+function(tenon_fast_malloc)
+  if(NOT TENON_SANITIZE)
+    foreach(target IN LISTS ARGN)
+      target_link_libraries(${target} PRIVATE ${TENON_JEMALLOC})
+    endforeach()
+  endif()
+endfunction()
 
 add_custom_target(unit_tests) # what ./dev test builds with sanitizers
 add_custom_target(long_unit_tests) # what it builds besides with --long

@@ -5,7 +5,8 @@
 //   replay                  traces replayed, bounds inferred, program checked
 //   draft                   candidates judged by the draft model
 //   features, predict       candidates described and scored
-//   propose                 a whole pass of evolution, counted by the candidates that the model is asked about
+//   unscreened, propose     a whole pass of evolution, counted by the candidates that the model is asked about; with
+//                           propose the draft model has thrown out three of four blind draws before
 #include <fmt/format.h>
 
 #include <atomic>
@@ -140,9 +141,11 @@ class Bench {
   };
   static std::span<const Stage> stages() {
     static constexpr Stage kStages[] = {
-        {"sample", &Bench::sample}, {"mutate", &Bench::mutate},   {"cross", &Bench::cross},
-        {"replay", &Bench::replay}, {"draft", &Bench::draft},     {"features", &Bench::encode},
-        {"predict", &Bench::score}, {"propose", &Bench::propose},
+        {"sample", &Bench::sample},   {"mutate", &Bench::mutate},
+        {"cross", &Bench::cross},     {"replay", &Bench::replay},
+        {"draft", &Bench::draft},     {"features", &Bench::encode},
+        {"predict", &Bench::score},   {"unscreened", &Bench::pass_unscreened},
+        {"propose", &Bench::propose},
     };
     return kStages;
   }
@@ -201,8 +204,11 @@ class Bench {
     if (rows_.empty()) encode();
     return model_->score(rows_).size();
   }
-  size_t propose() {
+  size_t pass_unscreened() { return pass(false); }
+  size_t propose() { return pass(true); }
+  size_t pass(bool draft) {
     StrategyOptions o;
+    o.draft = draft;
     o.threads = threads_;
     o.population = options_.candidates;
     const CountingModel model(*model_);
@@ -235,7 +241,7 @@ void run(const Dag& dag, const std::string& space_name, const Options& o, Slowes
     for (const Bench::Stage& s : Bench::stages()) {
       if (!o.stage.empty() && o.stage != s.name) continue;
       last = bench.time(s);
-      fmt::print("{:>10.0f}", last.per_s);
+      fmt::print("{:>11.0f}", last.per_s);
       std::fflush(stdout);
     }
     fmt::print("{:>8.1f} us\n", last.cpu_us);
@@ -252,7 +258,7 @@ void run_all(const Options& o) {
       o.repeats);
   fmt::print("{:<34}{:<9}{:>7}", "dag", "space", "threads");
   for (const Bench::Stage& s : Bench::stages()) {
-    if (o.stage.empty() || o.stage == s.name) fmt::print("{:>10}", s.name);
+    if (o.stage.empty() || o.stage == s.name) fmt::print("{:>11}", s.name);
   }
   fmt::print("{:>11}\n", "each");
   Slowest slowest;

@@ -14,6 +14,7 @@ function(tenon_write_licenses file)
       "zlib|Zlib|packs .npz files|/usr/share/doc/zlib1g-dev/copyright,/usr/share/doc/zlib1g/copyright"
       "Zstandard|BSD-3-Clause|packed records, packed sections of objects|/usr/share/doc/libzstd-dev/copyright,/usr/share/doc/libzstd1/copyright"
       "SQLite|blessing|keeps the records of tuning|/usr/share/doc/libsqlite3-dev/copyright,/usr/share/doc/libsqlite3-0/copyright"
+      "jemalloc|BSD-2-Clause|memory for small objects|/usr/share/doc/libjemalloc-dev/copyright,/usr/share/doc/libjemalloc2/copyright"
       "XGBoost|Apache-2.0|a cost model, loaded when asked for|/usr/share/doc/libxgboost0/copyright,/usr/share/doc/libxgboost-dev/copyright"
       "dmlc-core|Apache-2.0|needed by XGBoost|/usr/share/doc/libdmlc0/copyright"
       "GCC runtime|GPL-3.0 WITH GCC-exception-3.1|the C++ library, and threads for XGBoost|/usr/share/doc/libstdc++6/copyright,/usr/share/doc/gcc-12-base/copyright")
