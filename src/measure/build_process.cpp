@@ -19,7 +19,7 @@ double elapsed_s(std::chrono::steady_clock::time_point start) {
 
 BuildProcess::BuildProcess(const DeviceOptions& options, const std::filesystem::path& folder)
     : worker_(options.build_tool, {folder.string(), std::to_string(options.compile_memory_bytes)},
-              kBuildsPerLife, {kMemoryInLargePages}) {}
+              kBuildsPerLife, kMemoryInLargePages) {}
 
 Built BuildProcess::build(const task::Task& t, const schedule::Trace& trace, double limit_s) {
   if (!target::runs_here(*t.target)) {

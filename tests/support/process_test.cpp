@@ -42,8 +42,8 @@ TEST(Process, TakesSettingsThatTheEnvironmentDoesNotName) {
 }
 
 TEST(Process, RunsWithItsMemoryInLargePages) {
-  const std::vector<std::string> settings = {kMemoryInLargePages};
-  EXPECT_EQ(run_process({"/bin/sh", "-c", "echo said"}, 60, settings).out, "said\n");
+  const ProcessResult r = run_process({"/bin/sh", "-c", "echo said"}, 60, kMemoryInLargePages);
+  EXPECT_EQ(r.out, "said\n");
 }
 
 TEST(Process, WhatCannotBeStartedIsTheUsersFault) {

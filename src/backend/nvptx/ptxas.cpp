@@ -117,8 +117,7 @@ Assembled assemble(const fs::path& ptxas, const std::vector<std::string>& texts,
     command.push_back(folder.path() / fmt::format("kernels{}.ptx", i));
     write_text(command.back(), texts[i]);
   }
-  const ProcessResult result =
-      run_process(command, kLimitSeconds, std::span(&kMemoryInLargePages, 1));
+  const ProcessResult result = run_process(command, kLimitSeconds, kMemoryInLargePages);
   if (result.late) throw UserError("ptxas did not end in time");
   if (result.status != 0) {
     const std::string said = result.err.empty() ? result.out : result.err;
