@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one candidate costs a search before anything is compiled: replaying its trace, inferring bounds, and lowering.
-// The trace is the one of the convolution template: a blocked layout, a register tile, a fused parallel loop.
+// The traces are those of the convolution template: direct, with a blocked layout, a register tile and a fused parallel
+// loop; and by Winograd's algorithm, which has more stages and whose transforms are written out.
 #include <benchmark/benchmark.h>
 
 #include "lower/lower.h"
@@ -22,9 +23,19 @@ schedule::State initial_state() {
           std::make_shared<const target::Target>(target::parse_target("x86-64-v4"))};
 }
 
-void replay(benchmark::State& state) {
+constexpr int64_t kDirect = 0;
+constexpr int64_t kWinograd = 1 + static_cast<int64_t>(schedule::Algorithm::kWinograd4);
+
+// `algorithm` as in templates::Request.
+schedule::Trace trace_of(const schedule::State& initial, int64_t algorithm) {
+  templates::Request request;
+  request.algorithm = algorithm;
+  return templates::choose(initial, request).trace;
+}
+
+void replay(benchmark::State& state, int64_t algorithm) {
   const schedule::State initial = initial_state();
-  const schedule::Trace trace = templates::choose(initial).trace;
+  const schedule::Trace trace = trace_of(initial, algorithm);
   for (auto _ : state) {
     auto s = schedule::replay(initial, trace);
     benchmark::DoNotOptimize(s);
@@ -34,9 +45,9 @@ void replay(benchmark::State& state) {
       benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
-void check(benchmark::State& state) {
+void check(benchmark::State& state, int64_t algorithm) {
   const schedule::State initial = initial_state();
-  const auto s = schedule::replay(initial, templates::choose(initial).trace);
+  const auto s = schedule::replay(initial, trace_of(initial, algorithm));
   for (auto _ : state) {
     const auto bounds = schedule::infer_bounds(*s);
     auto ok = schedule::check_program(*s, *bounds);
@@ -44,18 +55,21 @@ void check(benchmark::State& state) {
   }
 }
 
-void lower_program(benchmark::State& state) {
+void lower_program(benchmark::State& state, int64_t algorithm) {
   const schedule::State initial = initial_state();
-  const auto s = schedule::replay(initial, templates::choose(initial).trace);
+  const auto s = schedule::replay(initial, trace_of(initial, algorithm));
   for (auto _ : state) {
     auto f = lower::lower(*s);
     benchmark::DoNotOptimize(f);
   }
 }
 
-BENCHMARK(replay)->Unit(benchmark::kMicrosecond);
-BENCHMARK(check)->Unit(benchmark::kMicrosecond);
-BENCHMARK(lower_program)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, direct, kDirect)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(replay, winograd, kWinograd)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(check, direct, kDirect)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(check, winograd, kWinograd)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lower_program, direct, kDirect)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(lower_program, winograd, kWinograd)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tenon

@@ -2,6 +2,7 @@
 #include "ir/ir.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tenon::ir {
 namespace {
@@ -31,6 +32,16 @@ int index_lanes(const std::vector<Expr>& indices) {
     lanes = std::max<int>(lanes, i.dtype().lanes);
   }
   return lanes;
+}
+
+BufferMask load_mask_of(const std::vector<Expr>& list) {
+  return std::accumulate(
+      list.begin(), list.end(), BufferMask{0},
+      [](BufferMask mask, const Expr& e) { return static_cast<BufferMask>(mask | e.load_mask()); });
+}
+
+BufferMask load_mask_of(const Buffer& b, const std::vector<Expr>& indices, const Expr& predicate) {
+  return b.mask() | load_mask_of(indices) | predicate.load_mask();
 }
 
 DType call_type(Intrinsic fn, const std::vector<Expr>& args) {
@@ -81,6 +92,12 @@ Buffer Buffer::make_strided(std::string name, DType dtype, std::vector<int64_t> 
   return Buffer(node);
 }
 
+BufferMask Buffer::mask() const {
+  // Nodes lie at multiples of 16, so the lowest bits of an address say little; the product mixes the others.
+  const auto mixed = reinterpret_cast<uintptr_t>(get()) * uint64_t{0x9e3779b97f4a7c15};
+  return static_cast<BufferMask>(1U << (mixed >> 61));
+}
+
 bool is_comparison(BinaryOp op) { return op >= BinaryOp::kEq && op <= BinaryOp::kLe; }
 
 bool is_combiner(BinaryOp op) {
@@ -103,13 +120,13 @@ std::string_view to_string(BinaryOp op) { return kBinaryOps[static_cast<size_t>(
 
 Binary::Binary(BinaryOp o, Expr x, Expr y)
     : ExprNode(kKind, is_comparison(o) ? kBool.with_lanes(x.dtype().lanes) : x.dtype(),
-               x.loads() || y.loads()),
+               x.load_mask() | y.load_mask()),
       op(o),
       a(std::move(x)),
       b(std::move(y)) {}
 
 Load::Load(Buffer b, std::vector<Expr> i, Expr p)
-    : ExprNode(kKind, b.dtype().with_lanes(index_lanes(i)), true),
+    : ExprNode(kKind, b.dtype().with_lanes(index_lanes(i)), load_mask_of(b, i, p)),
       buffer(std::move(b)),
       indices(std::move(i)),
       predicate(std::move(p)) {}
@@ -127,15 +144,7 @@ std::optional<Intrinsic> parse_intrinsic(std::string_view name) {
   return std::nullopt;
 }
 
-namespace {
-
-bool any_loads(const std::vector<Expr>& list) {
-  return std::any_of(list.begin(), list.end(), [](const Expr& e) { return e.loads(); });
-}
-
-}  // namespace
-
 Call::Call(Intrinsic f, std::vector<Expr> a)
-    : ExprNode(kKind, call_type(f, a), any_loads(a)), fn(f), args(std::move(a)) {}
+    : ExprNode(kKind, call_type(f, a), load_mask_of(a)), fn(f), args(std::move(a)) {}
 
 }  // namespace tenon::ir

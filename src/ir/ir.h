@@ -51,11 +51,15 @@ enum class StmtKind : uint8_t {
 #include "ir/nodes.def"
 };
 
+// A bit for each buffer of a set. Buffers may share a bit: a bit that is absent says that none of them is in the set.
+using BufferMask = uint8_t;
+
 struct ExprNode : RefCounted {
   ExprKind kind;
-  bool loads;  // it is a Load or has one inside: most walks look for loads and skip the rest
+  BufferMask
+      loads;  // of each Load that it is or has inside: most walks look for loads and skip the rest
   DType dtype;
-  ExprNode(ExprKind k, DType t, bool l = false) : kind(k), loads(l), dtype(t) {}
+  ExprNode(ExprKind k, DType t, BufferMask l = 0) : kind(k), loads(l), dtype(t) {}
 };
 
 struct StmtNode : RefCounted {
@@ -72,7 +76,8 @@ class Expr : public Ref<ExprNode> {
       : Expr(index_imm(static_cast<int64_t>(index_constant))) {}
   ExprKind kind() const { return get()->kind; }
   DType dtype() const { return get()->dtype; }
-  bool loads() const { return defined() && get()->loads; }
+  bool loads() const { return load_mask() != 0; }
+  BufferMask load_mask() const { return defined() ? get()->loads : BufferMask{0}; }
   template <class T>
   const T* as() const {
     return defined() && get()->kind == T::kKind ? static_cast<const T*>(get()) : nullptr;
@@ -137,6 +142,7 @@ class Buffer : public Ref<BufferNode> {
   DType dtype() const { return get()->dtype; }
   const std::vector<int64_t>& shape() const { return get()->shape; }
   size_t rank() const { return get()->shape.size(); }
+  BufferMask mask() const;  // one bit, from its address
 };
 
 std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape);
@@ -160,7 +166,7 @@ struct FloatImm : ExprNode {  // the value is already rounded to dtype
 struct Cast : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kCast;
   Expr value;
-  Cast(DType t, Expr v) : ExprNode(kKind, t, v.loads()), value(std::move(v)) {}
+  Cast(DType t, Expr v) : ExprNode(kKind, t, v.load_mask()), value(std::move(v)) {}
 };
 
 enum class UnaryOp : uint8_t { kNot, kNeg, kBitNot };  // kNot: bool only
@@ -169,7 +175,7 @@ struct Unary : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kUnary;
   UnaryOp op;
   Expr a;
-  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x.dtype(), x.loads()), op(o), a(std::move(x)) {}
+  Unary(UnaryOp o, Expr x) : ExprNode(kKind, x.dtype(), x.load_mask()), op(o), a(std::move(x)) {}
 };
 
 enum class BinaryOp : uint8_t {
@@ -210,7 +216,7 @@ struct Select : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kSelect;
   Expr condition, on_true, on_false;
   Select(Expr c, Expr t, Expr f)
-      : ExprNode(kKind, t.dtype(), c.loads() || t.loads() || f.loads()),
+      : ExprNode(kKind, t.dtype(), c.load_mask() | t.load_mask() | f.load_mask()),
         condition(std::move(c)),
         on_true(std::move(t)),
         on_false(std::move(f)) {}
@@ -272,7 +278,7 @@ struct Ramp : ExprNode {  // base, base + stride, base + 2*stride, ...
   static constexpr ExprKind kKind = ExprKind::kRamp;
   Expr base, stride;
   Ramp(Expr b, Expr s, int lanes)
-      : ExprNode(kKind, b.dtype().with_lanes(lanes), b.loads() || s.loads()),
+      : ExprNode(kKind, b.dtype().with_lanes(lanes), b.load_mask() | s.load_mask()),
         base(std::move(b)),
         stride(std::move(s)) {}
 };
@@ -281,7 +287,7 @@ struct Broadcast : ExprNode {
   static constexpr ExprKind kKind = ExprKind::kBroadcast;
   Expr value;
   Broadcast(Expr v, int lanes)
-      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.loads()), value(std::move(v)) {}
+      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.load_mask()), value(std::move(v)) {}
 };
 
 // Neighbouring lanes of `value` combined by an operation that is_combiner, in any order, in as many groups of equal
@@ -292,7 +298,7 @@ struct VectorReduce : ExprNode {
   BinaryOp op;
   Expr value;
   VectorReduce(BinaryOp o, Expr v, int lanes = 1)
-      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.loads()), op(o), value(std::move(v)) {}
+      : ExprNode(kKind, v.dtype().with_lanes(lanes), v.load_mask()), op(o), value(std::move(v)) {}
   int group() const { return value.dtype().lanes / dtype.lanes; }
 };
 

@@ -170,7 +170,7 @@ void visit(const Stmt& s, FunctionRef<void(const Stmt&)> on_stmt) {
 }
 
 bool reads(const Expr& e, const Buffer& b) {
-  if (!e.loads()) {
+  if ((e.load_mask() & b.mask()) == 0) {
     return false;
   }
   if (const auto* load = e.as<Load>(); load != nullptr && load->buffer.same_as(b)) {

@@ -37,6 +37,13 @@ bool may_join(const arith::Linear& form) {
   return false;
 }
 
+struct AxisRange {
+  size_t axis;
+  ir::Expr index;
+  arith::Linear form;
+  AxisBounds bounds;
+};
+
 class RegionBuilder {
  public:
   RegionBuilder(const State& s, Bounds& b, StageId stage)
@@ -107,6 +114,7 @@ class RegionBuilder {
     const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
     const size_t rank = reader.op->axes.size();
     axes_.clear();
+    ranges_.clear();
     const auto add = [&](const te::Axis& a, arith::Linear form) {
       std::erase_if(form.terms, [&](const auto& term) {
         const auto* v = term.first.template as<ir::VarNode>();
@@ -149,13 +157,26 @@ class RegionBuilder {
     std::vector<AxisBounds> box;
     std::vector<arith::Linear> forms;
     for (size_t d = 0; d < read.indices.size(); ++d) {
-      forms.push_back(form_of(read.indices[d], reader));
-      auto one = relax(forms.back(), st_.op->axes[d].extent);
+      auto one = range_of(d, read.indices[d], reader);
       if (!one) return one.illegal();
-      box.push_back(*one);
+      forms.push_back(one->form);
+      box.push_back(one->bounds);
     }
     forms_.push_back(std::move(forms));
     return unite(box);
+  }
+
+  // What a read covers along axis d. Reads of a written-out transform differ along an axis or two: the others share
+  // their indices, which are looked at once.
+  Result<AxisRange> range_of(size_t d, const ir::Expr& index, const Stage& reader) {
+    for (const AxisRange& known : ranges_) {
+      if (known.axis == d && known.index.same_as(index)) return known;
+    }
+    arith::Linear form = form_of(index, reader);
+    auto bounds = relax(form, st_.op->axes[d].extent);
+    if (!bounds) return bounds.illegal();
+    ranges_.push_back({d, index, std::move(form), *bounds});
+    return ranges_.back();
   }
 
   // The interval that a linear form covers when inner loops run: its minimum stays symbolic in outer ones.
@@ -257,9 +278,10 @@ class RegionBuilder {
     arith::Linear form;
   };
 
-  VarSet inner_;                  // run through all their values for one box
-  std::vector<ir::Expr> values_;  // of the reader looked at last
-  std::vector<AxisForm> axes_;    // of that reader
+  VarSet inner_;                   // run through all their values for one box
+  std::vector<ir::Expr> values_;   // of the reader looked at last
+  std::vector<AxisForm> axes_;     // of that reader
+  std::vector<AxisRange> ranges_;  // of its reads so far
   Region region_;
   std::vector<std::vector<arith::Linear>> forms_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/visit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -32,6 +33,44 @@ class Visit : public ::testing::Test {
   const Buffer t = Buffer::make("T", kF32, {1}, Scope::kLocal);
   const Var i = Var("i"), n = Var("n"), m = Var("m");
 };
+
+// More buffers than a mask has bits, each read inside of every kind of node.
+TEST(Reads, FindsExactlyTheBuffersThatAreRead) {
+  std::vector<Buffer> buffers;
+  std::vector<Expr> reading;
+  for (int k = 0; k < 20; ++k) {
+    buffers.push_back(Buffer::make(fmt::format("b{}", k), kI64, {64}));
+    reading.push_back(load(buffers.back(), {Expr(k)}));
+  }
+  const Buffer table = Buffer::make("table", kI64, {64});
+  const Expr none = Expr(3);
+  const Var i("i");
+  const std::vector<std::function<Expr(Expr)>> wrappers = {
+      [](const Expr& e) { return e; },
+      [](const Expr& e) { return cast(kF32, e); },
+      [](const Expr& e) { return bit_not(e); },
+      [&](const Expr& e) { return none + e; },
+      [&](const Expr& e) { return e * none; },
+      [&](const Expr& e) { return select(lt(e, 5), none, i); },
+      [&](const Expr& e) { return select(lt(i, 5), none, e); },
+      [&](const Expr& e) { return load(table, {e}); },
+      [&](const Expr& e) { return load(table, {none}, lt(e, 5)); },
+      [](const Expr& e) { return call(Intrinsic::kAbs, {cast(kF32, e)}); },
+      [](const Expr& e) { return ramp(e, 1, 4); },
+      [&](const Expr& e) { return ramp(none, e, 4); },
+      [](const Expr& e) { return vector_reduce(BinaryOp::kAdd, broadcast(e, 4)); },
+  };
+  for (size_t w = 0; w < wrappers.size(); ++w) {
+    for (size_t r = 0; r < buffers.size(); ++r) {
+      const Expr e = wrappers[w](reading[r]);
+      EXPECT_TRUE(e.loads());
+      for (size_t k = 0; k < buffers.size(); ++k) {
+        EXPECT_EQ(reads(e, buffers[k]), k == r) << "wrapper " << w << " of " << r;
+      }
+    }
+  }
+  EXPECT_FALSE(reads(none + 1, table));
+}
 
 TEST_F(Visit, SubstituteReachesEveryPlaceAndKeepsTheRest) {
   const Stmt s = program(n);

@@ -9,7 +9,7 @@ Result<void> StorageAlign::check(const State& s) const {
   TENON_TRY(check_computed(s, stage));
   const Stage& st = s[stage];
   if (st.output) return Illegal{.code = IllegalCode::kIsOutput, .stage = stage.id};
-  if (dim < 0 || dim + 1 >= static_cast<int64_t>(st.buffer.rank())) {
+  if (dim < 0 || dim >= static_cast<int64_t>(st.buffer.rank()) - 1) {
     return Illegal{.code = IllegalCode::kNoSuchDim, .stage = stage.id, .value = dim};
   }
   if (factor < 1 || factor > 4096 || offset < 0 || offset >= factor) {
