@@ -31,6 +31,10 @@ int threads_beside(const measure::Measurer& m, const TunerOptions& o) {
   return threads_of(o);
 }
 
+Cores thinking_cores(const measure::Measurer& m) {
+  return m.overlaps() && m.spare_cpus().empty() ? Cores::kBuilders : Cores::kOwn;
+}
+
 TaskScheduler make_scheduler(const std::vector<TaskToTune>& tasks,
                              const std::vector<ModelSpec>& models,
                              const SchedulerOptions& options) {
@@ -99,7 +103,7 @@ struct TaskTuner::Impl {
         checks(o.verify, m, watch, tell),
         lessons(o.accuracy, *model, run, tell),
         in_flight(m),
-        population(o.search.population, threads_beside(m, o)) {
+        population(o.search.population, threads_beside(m, o), thinking_cores(m)) {
     const measure::KeepTo here(measurer.spare_cpus());
     options.search.threads = threads_beside(measurer, options);
     if (options.round == 0) options.round = measurer.round();

@@ -120,6 +120,16 @@ TEST(Tune, DryRunMeasuresNothing) {
   }
 }
 
+TEST(Tune, ThePretendDeviceHasEveryTarget) {
+  for (const std::string target : {"cuda sm_90", "aarch64", "x86-64"}) {
+    const TuneFolder f("tune_sim_target");
+    const Outcome done = f.run({"--sim", "--trials", "20", "--target", target, "--json"});
+    ASSERT_EQ(done.exit_code, 0) << target << ": " << done.err;
+    EXPECT_EQ(Json::parse(done.out)["measured"], 20) << target;
+    EXPECT_TRUE(fs::exists(f.path("out"))) << target;
+  }
+}
+
 TEST(Tune, RecordsTravel) {
   const TuneFolder here("tune_records_here"), there("tune_records_there");
   ASSERT_EQ(here.run(kSim).exit_code, 0);
