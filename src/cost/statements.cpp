@@ -118,6 +118,7 @@ class Walker {
     out_.dims.clear();
     out_.accesses.clear();
     out_.indices.clear();
+    out_.distinct.clear();
     name_variables(st, sb);
     store(st);
     scan(st.op->body);
@@ -150,6 +151,9 @@ class Walker {
     const size_t u = use_of(st.buffer);
     out_.uses[u].written = true;
     out_.accesses.push_back({u, 0});
+    for (size_t d = 0; d < out_.uses[u].rank; ++d) {
+      add_index(out_.uses[u].first_dim + d, nullptr, out_.indices[d]);
+    }
     if (st.op->is_reduction()) {
       out_.uses[u].read = true;
       count(out_.ops, column_of(*st.op->combiner), st.buffer.dtype());
@@ -172,8 +176,30 @@ class Walker {
     const size_t u = use_of(load.buffer);
     out_.uses[u].read = true;
     out_.accesses.push_back({u, out_.indices.size()});
-    for (const ir::Expr& i : load.indices) out_.indices.push_back(out_.forms.compile(i));
-    for (const ir::Expr& i : load.indices) find_reads(i);
+    for (size_t d = 0; d < load.indices.size(); ++d) {
+      out_.indices.push_back(form_of(out_.uses[u].first_dim + d, load.indices[d]));
+    }
+    for (const ir::Expr& i : load.indices) {
+      if (i.loads()) find_reads(i);
+    }
+  }
+
+  // An index that the dimension was accessed by before is not compiled again.
+  FormId form_of(size_t dim, const ir::Expr& index) {
+    for (int32_t i = out_.dims[dim].first_index; i >= 0;) {
+      const Index& known = out_.distinct[static_cast<size_t>(i)];
+      if (known.expr == index.get()) return known.form;
+      i = known.next;
+    }
+    const FormId form = out_.forms.compile(index);
+    add_index(dim, index.get(), form);
+    return form;
+  }
+
+  void add_index(size_t dim, const ir::ExprNode* expr, FormId form) {
+    int32_t& first = out_.dims[dim].first_index;
+    out_.distinct.push_back({expr, form, first});
+    first = static_cast<int32_t>(out_.distinct.size()) - 1;
   }
 
   size_t use_of(const ir::Buffer& b) {

@@ -46,9 +46,17 @@ enum OpColumn : size_t {
 using OpCounts = std::array<double, kOpColumns>;
 
 struct Dim {
-  double whole;   // extent of the tensor
-  double held;    // extent of the buffer
-  double stride;  // in elements of the buffer
+  double whole;              // extent of the tensor
+  double held;               // extent of the buffer
+  double stride;             // in elements of the buffer
+  int32_t first_index = -1;  // of Statement::distinct
+};
+
+// An index that a dimension of a use is accessed by. Accesses of a written-out transform are many and share most of theirs.
+struct Index {
+  const ir::ExprNode* expr;  // null for an axis of the stage
+  FormId form;
+  int32_t next;  // of the same dimension; -1: the last
 };
 
 struct Use {
@@ -71,6 +79,7 @@ struct Statement {
   std::vector<Dim> dims;
   std::vector<Access> accesses;
   std::vector<FormId> indices;
+  std::vector<Index> distinct;
   Forms forms;
   bool allocates = false;  // the stored buffer belongs to the program
   size_t alloc_depth = 0;  // loops around its allocation

@@ -5,6 +5,16 @@
 #include <limits>
 
 namespace tenon::cost {
+namespace {
+
+template <typename Fn>
+void for_each_index(const Statement& s, const Dim& d, Fn fn) {
+  for (int32_t i = d.first_index; i >= 0; i = s.distinct[static_cast<size_t>(i)].next) {
+    fn(s.distinct[static_cast<size_t>(i)].form);
+  }
+}
+
+}  // namespace
 
 void TrafficMeter::measure(Statement& s, double ops_per_iteration) {
   traffic_.assign(s.uses.size(), {});
@@ -24,12 +34,14 @@ void TrafficMeter::measure(Statement& s, double ops_per_iteration) {
 void TrafficMeter::find_moves(const Statement& s) {
   const size_t n = s.loops.size();
   moves_.assign(s.uses.size() * n, 0);
-  for (const Access& a : s.accesses) {
-    for (size_t d = 0; d < s.uses[a.use].rank; ++d) {
-      for (size_t l = 0; l < n; ++l) {
-        char& m = moves_[a.use * n + l];
-        if (m == 0 && s.forms.uses(s.indices[a.first + d], l)) m = 1;
-      }
+  for (size_t u = 0; u < s.uses.size(); ++u) {
+    for (size_t d = 0; d < s.uses[u].rank; ++d) {
+      for_each_index(s, s.dims[s.uses[u].first_dim + d], [&](FormId f) {
+        for (size_t l = 0; l < n; ++l) {
+          char& m = moves_[u * n + l];
+          if (m == 0 && s.forms.uses(f, l)) m = 1;
+        }
+      });
     }
   }
 }
@@ -61,11 +73,10 @@ double TrafficMeter::touched(const Statement& s, size_t use) {
   double elements = 1;
   for (size_t d = 0; d < u.rank; ++d) {
     Range box{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
-    for (const Access& a : s.accesses) {
-      if (a.use != use) continue;
-      const Range r = s.forms.range(s.indices[a.first + d]);
+    for_each_index(s, s.dims[u.first_dim + d], [&](FormId f) {
+      const Range r = s.forms.range(f);
       box = {std::min(box.lo, r.lo), std::max(box.hi, r.hi)};
-    }
+    });
     const double width = std::clamp(box.hi - box.lo + 1, 1.0, s.dims[u.first_dim + d].whole);
     region_[u.first_dim + d] = width;
     elements *= width;

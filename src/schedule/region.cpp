@@ -37,11 +37,11 @@ bool may_join(const arith::Linear& form) {
   return false;
 }
 
+// An index by which a stage is read along one of its axes, as a form over the loops of the reader.
 struct AxisRange {
   size_t axis;
   ir::Expr index;
   arith::Linear form;
-  AxisBounds bounds;
 };
 
 class RegionBuilder {
@@ -61,7 +61,7 @@ class RegionBuilder {
       });
       if (!result) return result.illegal();
     }
-    if (forms_.empty()) {
+    if (!is_read_) {
       // Simplification took the last read away: an element stands for the stage.
       region_.axes.resize(st_.op->axes.size());
       return std::move(region_);
@@ -114,7 +114,7 @@ class RegionBuilder {
     const StageBounds& rb = b_.stages[static_cast<size_t>(reader.id)];
     const size_t rank = reader.op->axes.size();
     axes_.clear();
-    ranges_.clear();
+    first_range_ = ranges_.size();
     const auto add = [&](const te::Axis& a, arith::Linear form) {
       std::erase_if(form.terms, [&](const auto& term) {
         const auto* v = term.first.template as<ir::VarNode>();
@@ -153,30 +153,33 @@ class RegionBuilder {
     return out;
   }
 
+  // Reads of a written-out transform differ along an axis or two: the others share their indices, which are looked at
+  // once. What an axis is read by is added to the box along it alone.
   Result<void> add_read(const ir::Load& read, const Stage& reader) {
-    std::vector<AxisBounds> box;
-    std::vector<arith::Linear> forms;
+    region_.axes.resize(read.indices.size());
+    is_read_ = true;
     for (size_t d = 0; d < read.indices.size(); ++d) {
-      auto one = range_of(d, read.indices[d], reader);
-      if (!one) return one.illegal();
-      forms.push_back(one->form);
-      box.push_back(one->bounds);
+      if (is_known(d, read.indices[d])) continue;
+      if (auto added = add_range(d, read.indices[d], reader); !added) return added;
     }
-    forms_.push_back(std::move(forms));
-    return unite(box);
+    return {};
   }
 
-  // What a read covers along axis d. Reads of a written-out transform differ along an axis or two: the others share
-  // their indices, which are looked at once.
-  Result<AxisRange> range_of(size_t d, const ir::Expr& index, const Stage& reader) {
-    for (const AxisRange& known : ranges_) {
-      if (known.axis == d && known.index.same_as(index)) return known;
-    }
+  bool is_known(size_t d, const ir::Expr& index) const {
+    return std::any_of(ranges_.begin() + static_cast<std::ptrdiff_t>(first_range_), ranges_.end(),
+                       [&](const AxisRange& r) { return r.axis == d && r.index.same_as(index); });
+  }
+
+  Result<void> add_range(size_t d, const ir::Expr& index, const Stage& reader) {
     arith::Linear form = form_of(index, reader);
-    auto bounds = relax(form, st_.op->axes[d].extent);
+    const auto bounds = relax(form, st_.op->axes[d].extent);
     if (!bounds) return bounds.illegal();
-    ranges_.push_back({d, index, std::move(form), *bounds});
-    return ranges_.back();
+    const bool first = std::none_of(ranges_.begin(), ranges_.end(),
+                                    [&](const AxisRange& r) { return r.axis == d; });
+    ranges_.push_back({d, index, std::move(form)});
+    if (!first) return unite(d, *bounds);
+    region_.axes[d] = *bounds;
+    return {};
   }
 
   // The interval that a linear form covers when inner loops run: its minimum stays symbolic in outer ones.
@@ -207,25 +210,20 @@ class RegionBuilder {
     return outer;
   }
 
-  Result<void> unite(const std::vector<AxisBounds>& box) {
-    if (region_.axes.empty()) {
-      region_.axes = box;
+  Result<void> unite(size_t d, const AxisBounds& more) {
+    AxisBounds& a = region_.axes[d];
+    const int64_t whole = st_.op->axes[d].extent;
+    if (is_whole(a, whole)) return {};
+    if (is_whole(more, whole)) {
+      a = more;
       return {};
     }
-    for (size_t d = 0; d < box.size(); ++d) {
-      AxisBounds& a = region_.axes[d];
-      const int64_t whole = st_.op->axes[d].extent;
-      if (is_whole(a, whole)) continue;
-      if (is_whole(box[d], whole)) {
-        a = box[d];
-        continue;
-      }
-      const arith::Linear diff = arith::to_linear(box[d].min) - arith::to_linear(a.min);
-      if (!diff.terms.empty()) return inexact();
-      const int64_t lo = std::min<int64_t>(0, diff.constant);
-      const int64_t hi = std::max(a.extent, diff.constant + box[d].extent);
-      a = {arith::simplify(a.min + ir::Expr(lo), b_.ranges), hi - lo};
-    }
+    const arith::Linear diff = arith::to_linear(more.min) - arith::to_linear(a.min);
+    if (!diff.terms.empty()) return inexact();
+    const int64_t lo = std::min<int64_t>(0, diff.constant);
+    const int64_t hi = std::max(a.extent, diff.constant + more.extent);
+    if (lo < 0) a.min = arith::simplify(a.min + ir::Expr(lo), b_.ranges);
+    a.extent = hi - lo;
     return {};
   }
 
@@ -261,13 +259,16 @@ class RegionBuilder {
     }
   }
 
-  // The coefficient of `v` in dimension d if every read so far has the same; else 0.
+  // The coefficient of `v` in dimension d if every read has the same; else 0.
   int64_t common_coefficient(size_t d, const ir::VarNode* v) const {
-    const int64_t k = forms_.front()[d].coefficient(v);
-    for (const auto& f : forms_) {
-      if (f[d].coefficient(v) != k) return 0;
+    std::optional<int64_t> common;
+    for (const AxisRange& r : ranges_) {
+      if (r.axis != d) continue;
+      const int64_t k = r.form.coefficient(v);
+      if (common.value_or(k) != k) return 0;
+      common = k;
     }
-    return k;
+    return common.value_or(0);
   }
 
   const State& s_;
@@ -281,9 +282,10 @@ class RegionBuilder {
   VarSet inner_;                   // run through all their values for one box
   std::vector<ir::Expr> values_;   // of the reader looked at last
   std::vector<AxisForm> axes_;     // of that reader
-  std::vector<AxisRange> ranges_;  // of its reads so far
+  std::vector<AxisRange> ranges_;  // of all readers
+  size_t first_range_ = 0;         // of the reader looked at last
+  bool is_read_ = false;
   Region region_;
-  std::vector<std::vector<arith::Linear>> forms_;
 };
 
 }  // namespace

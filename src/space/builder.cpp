@@ -81,6 +81,12 @@ void Builder::refuse(Illegal why) {
   if (!refused_) refused_ = why;
 }
 
+bool Builder::refuse_unwanted() {
+  if (!decider_.gives_up()) return false;
+  refuse(Illegal{.code = IllegalCode::kUnwanted});
+  return true;
+}
+
 bool Builder::try_add(schedule::Step step) {
   if (refused_) return false;
   if (!is_known(step) && !check(step)) return false;

@@ -65,6 +65,8 @@ class Builder {
             Weights weights = nullptr, Read read = nullptr);
   void refuse(Illegal why);
   bool refused() const { return refused_.has_value(); }
+  // Refuses the program if its decider gave up; true if it did.
+  bool refuse_unwanted();
   const std::optional<Illegal>& why() const { return refused_; }
 
   // ---- loops ----

@@ -37,6 +37,9 @@ class Decider {
  public:
   virtual ~Decider() = default;
   virtual int64_t decide(const Hole& hole) = 0;  // a value of the domain
+  // True: nobody wants the program that the decisions so far lead to. A skeleton may ask where it can stop; else the
+  // program is refused once it is written.
+  virtual bool gives_up() const { return false; }
 };
 
 class ByRule : public Decider {

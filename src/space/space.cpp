@@ -47,6 +47,7 @@ Result<schedule::Bounds> Space::serves(const Builder& b) const {
 Result<Program> Space::write(Decider& decider) const {
   Builder b(*tree_, decider);
   skeleton_->write(b);
+  b.refuse_unwanted();
   if (b.refused()) return *b.why();
   auto bounds = b.take_bounds();
   if (!bounds) {

@@ -50,6 +50,7 @@ TEST(Refuse, TooManySteps) {
 TEST(Refuse, EveryReasonOccurs) {
   std::set<IllegalCode> seen = kReserved;
   seen.insert(IllegalCode::kTooManySteps);
+  seen.insert(IllegalCode::kUnwanted);  // tests/space/builder_test.cpp
   for (const auto& cases : {refused_steps(), refused_programs()}) {
     for (const RefusedCase& c : cases) {
       EXPECT_FALSE(kReserved.count(c.code));

@@ -53,6 +53,31 @@ TEST(Builder, AsksOnlyWhereThereIsAChoice) {
   EXPECT_TRUE(b.refused());
 }
 
+TEST(Builder, RefusesWhatItsDeciderDoesNotWantWhereTheSkeletonAsks) {
+  class Fickle : public ByRule {
+   public:
+    int64_t decide(const Hole& hole) override {
+      ++asked_;
+      return ByRule::decide(hole);
+    }
+    bool gives_up() const override { return asked_ == 2; }
+
+   private:
+    int asked_ = 0;
+  };
+  const task::Task t = product_task();
+  Fickle fickle;
+  Builder b(schedule::State(t.dag, t.target), fickle);
+  const StageRef d = b.stage("d");
+  b.split<2>(b.axis(d, 1), {b.ask({}, "first", Domain::of({2, 3}), 2)});
+  EXPECT_FALSE(b.refuse_unwanted());
+  EXPECT_EQ(b.ask({}, "second", Domain::of({2, 3}), 3), 3);
+  EXPECT_FALSE(b.refused()) << "a skeleton in the middle of its work is not stopped";
+  EXPECT_TRUE(b.refuse_unwanted());
+  ASSERT_TRUE(b.refused());
+  EXPECT_EQ(b.why()->code, IllegalCode::kUnwanted);
+}
+
 TEST(Builder, TakesBackWhatWasTried) {
   const task::Task t = product_task();
   ByRule rule;

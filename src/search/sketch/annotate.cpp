@@ -70,12 +70,14 @@ class Annotator {
     b_.start_from(s_.fixed_, s_.fixed_trace_);
     tiles_ = ask_tiles(b_, sketch_, s_.domains_);
     for (const TiledStage& t : sketch_.tiled) ask_registers(t);
+    if (b_.refuse_unwanted()) return;
     fill_structure();
     if (b_.refused()) return;
     if (!b_.target().is_cpu()) return annotate_gpu(b_, sketch_, s_.operands_in_loop_order_);
     order_ = b_.state().order();
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) place(*it);
     for (const StageId id : order_) run_in_parallel(id);
+    if (b_.refuse_unwanted()) return;
     mark_loops();
     if (s_.operands_in_loop_order_) {
       for (const TiledStage& t : sketch_.tiled) store_operands(t);

@@ -140,6 +140,32 @@ class OneMoved : public space::Decider {
   Rng& rng_;
 };
 
+// Follows wishes that were made from the choices of a parent, and gives up once they lead to nothing but the parent: a
+// wish that is not legal here became the parent's value, or a blind draw hit it.
+class UnlikeParent : public space::Decider {
+ public:
+  UnlikeParent(const Choices& parent, const Choices& wishes, space::Decider& other)
+      : parent_(parent), follow_(wishes, other) {
+    for (size_t i = 0; i < parent.size(); ++i) {
+      if (std::find(wishes.begin(), wishes.end(), parent[i]) == wishes.end()) changed_ = i + 1;
+    }
+  }
+  int64_t decide(const space::Hole& hole) override {
+    const int64_t value = follow_.decide(hole);
+    alike_ = alike_ && asked_ < parent_.size() && parent_[asked_] == Choice{hole.id, value};
+    ++asked_;
+    return value;
+  }
+  bool gives_up() const override { return alike_ && asked_ >= changed_; }
+
+ private:
+  const Choices& parent_;
+  space::Follow follow_;
+  size_t changed_ = 0;  // choices of the parent up to the last that is wished otherwise
+  size_t asked_ = 0;
+  bool alike_ = true;  // all that was decided so far is what the parent has
+};
+
 Result<space::Program> one_moved(const space::Space& s, const space::Program& p, bool far,
                                  space::Decider& other, Rng& rng) {
   if (p.choices.empty()) return Illegal{.code = IllegalCode::kBadVariant};
@@ -194,8 +220,8 @@ Result<space::Program> mutated(const space::Space& s, const space::Program& pare
   const Choices wishes = mutate(parent.choices, rng);
   if (wishes == parent.choices) return Illegal{.code = IllegalCode::kBadFactor};
   space::Blindly blindly(rng);
-  space::Follow follow(wishes, blindly);
-  auto out = s.write(follow);
+  UnlikeParent unlike(parent.choices, wishes, blindly);
+  auto out = s.write(unlike);
   if (out && out->hash == parent.hash) return Illegal{.code = IllegalCode::kBadFactor};
   return out;
 }
