@@ -25,11 +25,12 @@ struct ModelOptions {
   bool sizes_told = false;  // those of such a batch: a model for several targets tells them once
   std::vector<std::string> binds;  // "name=16000", "name=@file.npy"
   std::string target = "host";
-  std::string lock;                // lock file, or the folder of an artifact
-  plan::NetworkPlan records;       // used where the lock has no program
-  std::string records_from;        // the database that they are of, for people
-  std::set<std::string> judged;    // tasks that the run of the records has kept something for
-  plan::LayoutTimes layout_times;  // of the same records; not used beside a lock
+  std::vector<std::string> targets;  // of a library for several: all of them, the best last
+  std::string lock;                  // lock file, or the folder of an artifact
+  plan::NetworkPlan records;         // used where the lock has no program
+  std::string records_from;          // the database that they are of, for people
+  std::set<std::string> judged;      // tasks that the run of the records has kept something for
+  plan::LayoutTimes layout_times;    // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";
