@@ -31,6 +31,7 @@ SessionParts make_parts(std::vector<Model> models, SessionOptions options,
       std::make_shared<Clock>(options.tuner.clock ? options.tuner.clock : machine_clock());
   const Clock clock = [one] { return (*one)(); };
   options.tuner.accuracy = options.compile.accuracy;
+  options.tuner.lean = options.compile.lean;
   return {std::move(models),
           std::move(options),
           measurer,

@@ -271,6 +271,18 @@ TEST_F(Models, CompilesOneFileForSeveralInstructionSets) {
                     "does not have more than the ones before it");
 }
 
+TEST_F(Models, TuningForMemoryLeavesOutWhatInflatesWeights) {
+  const auto tuned = [&](const std::string& what) {
+    const std::string out = in_dir("tuned_for_" + what);
+    const Outcome o = tenon({"tune", model(), "-o", out, "--db", out + ".db", "--sim", "--trials",
+                             "30", "--optimize", what, "--json"});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return files::read_file(out + "/dqn.lock");
+  };
+  EXPECT_TRUE(contains(tuned("speed"), "winograd")) << "or this test shows nothing";
+  EXPECT_FALSE(contains(tuned("memory"), "winograd"));
+}
+
 TEST_F(Models, LockFilesHoldThePlansOfSeveralInstructionSets) {
   const auto compile = [&](const std::string& out, const char* targets, const std::string& lock) {
     std::vector<std::string> args = {"compile", model(), "-o", in_dir(out), "--target", targets};

@@ -50,7 +50,9 @@ CLI::Option* add_import_options(CLI::App& command, ModelOptions& options,
 void add_shape_options(CLI::App& command, ModelOptions& options);
 // --target, --lock, --no-fuse, --compile-threads.
 void add_build_options(CLI::App& command, ModelOptions& options);
-// The same and --frozen.
+// --optimize.
+void add_optimize_option(CLI::App& command, ModelOptions& options);
+// All of them and --schedules, --frozen.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 
 // "a=1,b=2..8" and repeated, a list as "a=1,2,4"; throws UserError.

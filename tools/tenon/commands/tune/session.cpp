@@ -69,6 +69,7 @@ void set_compile(const TuneOptions& o, compile::Options& c) {
   }
   c.fuse = !o.model.no_fuse;
   c.accuracy = accuracy_of(o.model);
+  c.lean = o.model.optimize == "memory";
   c.threads = o.model.compile_threads;
   c.row_major = o.layouts == "row-major";
   c.plan = locked_plan(o.model);
