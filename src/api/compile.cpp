@@ -74,7 +74,9 @@ std::vector<std::string> compile(const std::string& model, const std::string& fo
     how.threads = options.threads;
     how.progress = options.progress;
     how.warn = options.warn;
-    if (!options.lock.empty()) how.plan = plan::read_lock(options.lock);
+    if (!options.lock.empty()) {
+      how.plan = plan::read_lock(options.lock, plan::target_name(how.target));
+    }
     const std::string name =
         options.name.empty() ? std::filesystem::path(model).stem().string() : options.name;
     const artifact::Program program =

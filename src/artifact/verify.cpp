@@ -86,6 +86,15 @@ std::set<std::string> tasks_in(const Json& list) {
   return tasks;
 }
 
+// The part of a lock file that is about one target: of a library for several, one of its levels.
+const Json& part_of(const Json& lock, const std::string& target) {
+  const auto levels = lock.find("levels");
+  if (lock.at("target") == target || levels == lock.end()) return lock;
+  const auto it = std::find_if(levels->begin(), levels->end(),
+                               [&](const Json& level) { return level.at("target") == target; });
+  return it == levels->end() ? lock : *it;
+}
+
 // From the lock file the same library can be built again: it decides about the same tasks.
 void check_lock(Verified& v, const ManifestFile& manifest, const Json& inside) {
   const std::string name = manifest.name + ".lock";
@@ -96,11 +105,10 @@ void check_lock(Verified& v, const ManifestFile& manifest, const Json& inside) {
     return;
   }
   try {
-    const Json lock = Json::parse(read_small_file(manifest.directory() / name));
-    if (inside.at("target").at("name") != manifest.target) {
-      return;  // of a library for several targets the lock file is that of the best one
-    }
-    if (lock.at("name") != manifest.name || lock.at("target") != manifest.target) {
+    const Json whole = Json::parse(read_small_file(manifest.directory() / name));
+    const std::string target = inside.at("target").at("name");
+    const Json& lock = part_of(whole, target);
+    if (lock.at("name") != manifest.name || lock.at("target") != target) {
       add_problem(v, name, "is of another model or target");
     } else if (tasks_in(lock.at("tasks")) != tasks_in(inside.at("kernels"))) {
       add_problem(v, name, "has schedules of other tasks than the library computes");

@@ -276,12 +276,18 @@ class Writing {
     written_.link_s = seconds_since(start);
   }
 
+  std::string lock_text() const {
+    std::vector<plan::NetworkPlan> plans;
+    for (const Level& level : levels_) plans.push_back(level.program.plan);
+    return plan::to_text(plans);
+  }
+
   void write_texts(const WrittenWeights& weights) {
     if (options_.outputs.header) {
       place_.write(best_.name + ".h", c_header(best_));
       place_.write(best_.name + ".hpp", cpp_header(best_));
     }
-    place_.write(best_.name + ".lock", plan::to_text(best_.plan));
+    place_.write(best_.name + ".lock", lock_text());
     std::vector<FileEntry> entries;
     for (const std::string& name : files_in(place_.made)) {
       entries.push_back(name == weights_name_

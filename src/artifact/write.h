@@ -42,7 +42,7 @@ struct Written {
 // What stands at the directory is replaced when all is finished (see install.h), never before. The same program gives
 // the same bytes. Throws UserError when the files cannot be written.
 Written write(const Program& program, const WriteOptions& options);
-// One library for several instruction sets, which join_levels gave; the lock file is that of the best.
+// One library for several instruction sets, which join_levels gave; the lock file holds the plans of all.
 Written write(const std::vector<Program>& levels, const WriteOptions& options);
 
 }  // namespace tenon::artifact

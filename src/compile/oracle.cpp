@@ -45,7 +45,7 @@ std::vector<ir::Array> run_graph(graph::Graph g, const std::vector<ir::Array>& i
   how.optimize = how.schedule = !options.plain;
   how.fuse = !options.plain && options.fuse;
   if (!options.lock.empty() && !options.plain) {
-    how.plan.tasks = plan::read_lock(options.lock).tasks;
+    how.plan.tasks = plan::read_lock(options.lock, plan::target_name(how.target)).tasks;
   }
   const auto folder = PrivateFolder::temporary("part");
   const std::filesystem::path where = folder.path() / "part";

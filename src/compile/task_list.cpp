@@ -55,7 +55,8 @@ namespace {
 TaskList list_steps(TaskList list, const std::vector<artifact::StepInfo>& steps,
                     const std::string& manifest_text, const std::filesystem::path& folder) {
   const Json manifest = Json::parse(manifest_text);
-  const plan::NetworkPlan plan = plan::read_lock((folder / (list.model + ".lock")).string());
+  const plan::NetworkPlan plan =
+      plan::read_lock((folder / (list.model + ".lock")).string(), plan::target_name(list.target));
   for (const artifact::StepInfo& step : steps) {
     auto it = std::find_if(list.tasks.begin(), list.tasks.end(),
                            [&](const TaskText& t) { return t.kernel == step.kernel; });

@@ -85,10 +85,10 @@ class Convert {
   // nothing of it is left.
   bool attempt(const std::function<bool()>& fn);
 
-  // The inputs of the model that a value is computed from, as a hint: "make its inputs constants: --bind n=@n.npy".
-  std::string bind_hint(ValueId v) const;
+  // What to do where a value should be known now and is not (unknown.h).
+  std::string hint_to_know(ValueId v) const;
 
-  // The value of an input that must be known now: Unsupported with the hint to --bind it otherwise.
+  // The value of an input that must be known now: Unsupported with a hint otherwise.
   const ir::Array& constant(size_t i, std::string_view what);
   const ir::Array& known(ValueId v, std::string_view what);
   // The same of what decides how large the result is. Binding an image would make no sense, so the hint is another one but
@@ -110,6 +110,8 @@ class Convert {
   virtual void keep_problems(size_t /*count*/) {}
 
  private:
+  std::vector<ValueId> read() const;
+
   graph::GraphBuilder& b_;
   Sequences own_sequences_;
 };

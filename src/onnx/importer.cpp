@@ -10,6 +10,7 @@
 #include "onnx/ops/turns.h"
 #include "onnx/read_names.h"
 #include "onnx/table.h"
+#include "onnx/unknown.h"
 
 namespace tenon::onnx {
 
@@ -328,7 +329,7 @@ void Importer::add_output(const std::string& name, ValueId v) {
     if (p.rows == Piece::kUnsized) {
       throw UserError(
           fmt::format("how large the tensors of the sequence '{}' are depends on data", name),
-          "its split must be known when compiling: --bind makes an input a constant");
+          hint_to_know(graph_, inputs_behind(graph_, p.value), Bindable::kLists, {p.value}));
     }
     if (rows < 0) {
       throw UserError(fmt::format("how long the sequence '{}' is depends on data", name));

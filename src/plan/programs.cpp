@@ -97,13 +97,13 @@ class Decider {
 
   bool take(const schedule::State& initial, task::Program program, const std::string& why,
             Decision& d) const {
-    d.verdict = errors_.judge(options_.accuracy, initial, program.trace);
-    if (options_.lean && d.verdict.error && d.verdict.error->other &&
-        inflates_weights(*d.verdict.error->other)) {
-      d.refused = fmt::format("its schedule is refused: {} needs more memory for weights",
-                              d.verdict.error->algorithm);
-      return false;
+    if (options_.lean) {
+      if (const std::string fat = why_not_lean(program.trace); !fat.empty()) {
+        d.refused = "its schedule is refused: " + fat;
+        return false;
+      }
     }
+    d.verdict = errors_.judge(options_.accuracy, initial, program.trace);
     if (is_without(d)) d.verdict.refused = why;
     if (!d.verdict.refused.empty()) {
       d.refused = "its schedule is not accurate enough: " + d.verdict.refused;

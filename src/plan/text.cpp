@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/text.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -98,9 +99,7 @@ fs::path lock_file_of(const fs::path& path) {
   throw UserError(path.string(), 0, 0, "there is no lock file in this folder");
 }
 
-}  // namespace
-
-std::string to_text(const NetworkPlan& plan) {
+Json to_json(const NetworkPlan& plan) {
   Json j = {{"schema", kLockSchema},
             {"name", plan.name},
             {"tenon", TENON_VERSION},
@@ -112,37 +111,86 @@ std::string to_text(const NetworkPlan& plan) {
   j["layouts"] = to_json(plan.layouts);
   j["tasks"] = Json::array();
   for (const TaskPlan& t : plan.tasks) j["tasks"].push_back(to_json(t));
-  // Names from files are bytes of any kind; JSON wants UTF-8.
-  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return j;
 }
 
-NetworkPlan parse(const std::string& text, const std::string& file) {
+NetworkPlan read_plan(const Json& j, const std::string& file) {
+  const Json& schema = j.at("schema");
+  if (schema != kLockSchema && schema != kFirstLockSchema) {
+    throw UserError(
+        file, 0, 0,
+        std::string("this is no lock file of schema ") + kLockSchema + " or " + kFirstLockSchema);
+  }
   NetworkPlan plan;
-  try {
-    const Json j = Json::parse(text);
-    const Json& schema = j.at("schema");
-    if (schema != kLockSchema && schema != kFirstLockSchema) {
-      throw UserError(
-          file, 0, 0,
-          std::string("this is no lock file of schema ") + kLockSchema + " or " + kFirstLockSchema);
-    }
-    plan.name = j.value("name", "");
-    plan.target = j.value("target", "");
-    read_accuracy(j, plan);
-    plan.pairs = read_calls(j, "pairs");
-    plan.layouts = read_calls(j, "layouts");
-    for (const Json& task : j.at("tasks").get_ref<const Json::array_t&>()) {
-      read_task(task, file, plan);
-    }
-  } catch (const Json::exception& e) {
-    throw UserError(file, 0, 0, std::string("this is no lock file: ") + e.what());
+  plan.name = j.value("name", "");
+  plan.target = j.value("target", "");
+  read_accuracy(j, plan);
+  plan.pairs = read_calls(j, "pairs");
+  plan.layouts = read_calls(j, "layouts");
+  for (const Json& task : j.at("tasks").get_ref<const Json::array_t&>()) {
+    read_task(task, file, plan);
   }
   return plan;
 }
 
-NetworkPlan read_lock(const std::string& path) {
+std::vector<NetworkPlan> read_levels(const std::string& path) {
   const std::string file = lock_file_of(path).string();
-  return parse(files::read_file(file), file);
+  return parse_levels(files::read_file(file), file);
+}
+
+const NetworkPlan* level_of(const std::vector<NetworkPlan>& levels, const std::string& target) {
+  const auto it = std::find_if(levels.begin(), levels.end(),
+                               [&](const NetworkPlan& p) { return p.target == target; });
+  return it == levels.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+std::string to_text(const NetworkPlan& plan) { return to_text(std::vector<NetworkPlan>{plan}); }
+
+std::string to_text(const std::vector<NetworkPlan>& levels) {
+  Json j = to_json(levels.back());
+  for (size_t i = 0; i + 1 < levels.size(); ++i) j["levels"].push_back(to_json(levels[i]));
+  // Names from files are bytes of any kind; JSON wants UTF-8.
+  return j.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<NetworkPlan> parse_levels(const std::string& text, const std::string& file) {
+  std::vector<NetworkPlan> levels;
+  try {
+    const Json j = Json::parse(text);
+    NetworkPlan best = read_plan(j, file);
+    if (const auto it = j.find("levels"); it != j.end()) {
+      for (const Json& level : it->get_ref<const Json::array_t&>()) {
+        levels.push_back(read_plan(level, file));
+      }
+    }
+    levels.push_back(std::move(best));
+  } catch (const Json::exception& e) {
+    throw UserError(file, 0, 0, std::string("this is no lock file: ") + e.what());
+  }
+  return levels;
+}
+
+NetworkPlan parse(const std::string& text, const std::string& file) {
+  return std::move(parse_levels(text, file).back());
+}
+
+NetworkPlan read_lock(const std::string& path, const std::string& target) {
+  const std::vector<NetworkPlan> levels = read_levels(path);
+  const NetworkPlan* own = level_of(levels, target);
+  return own != nullptr ? *own : levels.back();
+}
+
+std::optional<NetworkPlan> read_level(const std::string& path, const std::string& target,
+                                      const std::vector<std::string>& targets) {
+  const std::vector<NetworkPlan> levels = read_levels(path);
+  if (const NetworkPlan* own = level_of(levels, target)) return *own;
+  const bool of_others = std::any_of(targets.begin(), targets.end(), [&](const std::string& t) {
+    return level_of(levels, t) != nullptr;
+  });
+  if (of_others || target != targets.back()) return std::nullopt;
+  return levels.back();
 }
 
 }  // namespace tenon::plan

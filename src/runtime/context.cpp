@@ -191,16 +191,27 @@ const tenon_runtime* start_threads(int32_t threads, char* sentence) {
   return runtime;
 }
 
+// False with a sentence if the caller's threads cannot run a loop.
+bool is_usable(const tenon_runtime& runtime, char* sentence) {
+  if (runtime.parallel == nullptr) {
+    snprintf(sentence, kSentenceBytes,
+             "the runtime that was given cannot be used, for its `parallel` is NULL: give the "
+             "function that runs a loop, or no runtime for threads of the context's own");
+    return false;
+  }
+  if (runtime.threads < 1) {
+    snprintf(sentence, kSentenceBytes,
+             "the runtime that was given cannot be used, for its `threads` is %d: give 1 or more",
+             runtime.threads);
+    return false;
+  }
+  return true;
+}
+
 bool start_runtime(tenon_model_ctx& ctx, const tenon_model_options& options, char* sentence) {
   if (options.runtime != nullptr) {
     ctx.runtime = options.runtime;
-    if (ctx.runtime->parallel == nullptr || ctx.runtime->threads < 1) {
-      snprintf(sentence, kSentenceBytes,
-               "the runtime cannot be used: its `parallel` must be a function and its `threads` at "
-               "least 1");
-      return false;
-    }
-    return true;
+    return is_usable(*ctx.runtime, sentence);
   }
   ctx.own_runtime = ctx.runtime = start_threads(options.threads, sentence);
   return ctx.runtime != nullptr;

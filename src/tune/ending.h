@@ -4,6 +4,7 @@
 //
 //   Ending ending(parts, artifacts);
 //   while (log.spent() < ending.rounds_end()) ..;
+//   while (nothing_found && log.spent() < ending.late_end()) ..;   // so far the end needs less than that
 //   if (ending.has_time_for(ending.comparison_s())) ..;   // a second look that the run can do without
 #pragma once
 
@@ -20,6 +21,10 @@ class Ending {
   // In seconds of the run; infinity where it has no budget.
   double rounds_end() const;
   double finals_end() const;
+  double finals_s() const;
+  // Until then rounds may go on behind the finals that found nothing: what they find can be judged just in time.
+  double late_end() const;
+  double learning_begin() const;
   // How long two networks are run in turns, and what such a comparison took with all that surrounds it.
   double compare_s() const;
   double comparison_s() const;
@@ -29,7 +34,7 @@ class Ending {
 
  private:
   double budget_s() const { return parts_.options.budget_s; }
-  double finals_s() const;
+  double look_s() const;      // to write and to compare every network once
   double networks_s() const;  // what is written and compared at the end
   double learning_s() const;
 

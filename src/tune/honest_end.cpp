@@ -122,10 +122,22 @@ Programs HonestEnd::settle(size_t m, const fs::path& plain, ModelSummary& s) {
   return chosen;
 }
 
-ModelSummary HonestEnd::judge(size_t m) {
+ModelSummary HonestEnd::summary_of(size_t m, const std::string& kept) const {
   const Model& model = parts_.models[m];
-  ModelSummary s{model.name, model.directory, {}, "default: nothing better was found", 0, 0, {}};
+  ModelSummary s{model.name, model.directory, {}, kept, 0, 0, {}};
   for (const double w : loops_.found.specs[m].weights) s.tasks += w > 0 ? 1 : 0;
+  return s;
+}
+
+ModelSummary HonestEnd::leave(size_t m) const {
+  return summary_of(m, loops_.programs_of(m).empty()
+                           ? "default: nothing better was found"
+                           : "default: what was found came too late to be compared with it (the "
+                             "same command again begins with it)");
+}
+
+ModelSummary HonestEnd::judge(size_t m) {
+  ModelSummary s = summary_of(m, "default: nothing better was found");
   const bool changed = networks_.replanned(m) || !loops_.programs_of(m).empty();
   if (!changed || parts_.options.tuner.verify == Verify::kOff) return s;
   const fs::path plain = artifacts_.default_of(m);

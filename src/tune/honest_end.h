@@ -24,8 +24,11 @@ class HonestEnd {
   void find_references();
   // Afterwards the better of the two lies in the model's directory.
   ModelSummary judge(size_t m);
+  // The default stays: what was found came too late to be compared with it.
+  ModelSummary leave(size_t m) const;
 
  private:
+  ModelSummary summary_of(size_t m, const std::string& kept) const;
   void compare_once(size_t m, const std::filesystem::path& plain, ModelSummary& s);
   void compare(size_t m, const std::filesystem::path& plain, ModelSummary& s, Programs& chosen);
   bool has_time() const;

@@ -108,8 +108,10 @@ struct LayoutSearch::Impl {
     task::Task other = task::make_task(t.dag, edges, t.target);
     if (other.key == t.key) return o.given;
     const templates::Choice c =
-        templates::choose(schedule::State(t.dag, t.target),
-                          {.fixed = edges, .borders = false, .accuracy = options.accuracy});
+        templates::choose(schedule::State(t.dag, t.target), {.fixed = edges,
+                                                             .borders = false,
+                                                             .accuracy = options.accuracy,
+                                                             .without = options.without});
     return {std::move(other), c.trace, fmt::format("template {}", c.name)};
   }
 

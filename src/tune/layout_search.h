@@ -28,6 +28,7 @@ struct LayoutOptions {
   int64_t rounds = 2;   // that these are measured in
   int patience = 10;    // layouts without a better one after which an operator is left alone
   templates::Accuracy accuracy = templates::Accuracy::kDefault;
+  std::vector<schedule::Algorithm> without = {};  // that no layout's first program may use
   bool on() const { return !strategy.empty(); }
 };
 

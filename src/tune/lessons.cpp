@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/lean.h"
 #include "task/serve.h"
 #include "tune/measured.h"
 
@@ -31,8 +32,8 @@ void recognise(const space::Space& space, std::vector<search::Tried>& tried) {
 
 }  // namespace
 
-Lessons::Lessons(templates::Accuracy accuracy, RunModel& model, std::string run, Tell tell)
-    : accuracy_(accuracy), model_(model), run_(std::move(run)), tell_(std::move(tell)) {}
+Lessons::Lessons(Limits limits, RunModel& model, std::string run, Tell tell)
+    : limits_(limits), model_(model), run_(std::move(run)), tell_(std::move(tell)) {}
 
 void Lessons::count(const Measurement& m) {
   if (m.run != run_) return;
@@ -43,18 +44,20 @@ void Lessons::count(const Measurement& m) {
   if (r.count++ == 0) r = {to_string(m.outcome), m.error, m.task, m.trace, 1};
 }
 
-// Why the program rounds too much, in a sentence; empty: it does not. The direct algorithm never
-// does.
-std::string Lessons::inaccurate(const TaskEntry& e, const schedule::State& s,
-                                const schedule::Trace& trace) {
+// Why the program rounds too much or needs too much memory, in a sentence; empty: it does not. The
+// direct algorithm never does.
+std::string Lessons::beyond_limits(const TaskEntry& e, const schedule::State& s,
+                                   const schedule::Trace& trace) {
   if (s.error_factor() <= 1) return "";
+  const std::string fat = limits_.lean ? plan::why_not_lean(trace) : "";
+  if (!fat.empty()) return fat;
   const task::Task& t = e.given.task;
-  return errors_.judge(accuracy_, schedule::State(t.dag, t.target), trace).refused;
+  return errors_.judge(limits_.accuracy, schedule::State(t.dag, t.target), trace).refused;
 }
 
-bool Lessons::is_inaccurate(const TaskEntry& e, const space::Program& p) {
-  const std::string why = inaccurate(e, p.state, p.trace);
-  if (!why.empty() && inaccuracies_.insert(e.key() + why).second) {
+bool Lessons::is_beyond_limits(const TaskEntry& e, const space::Program& p) {
+  const std::string why = beyond_limits(e, p.state, p.trace);
+  if (!why.empty() && told_.insert(e.key() + why).second) {
     tell_(events::Refused{e.key(), 0, "programs are left out: " + why});
   }
   return !why.empty();
@@ -65,7 +68,7 @@ void Lessons::refuse(const std::string& task, const std::string& why) {
   if (r.count++ == 0) r.why = why;
 }
 
-// Nothing: a record that may not serve the task, or whose rounding errors grow too much.
+// Nothing: a record that may not serve the task, or is beyond the limits.
 std::optional<Lessons::Lesson> Lessons::lesson_of(const TaskEntry& e, const Measurement& m,
                                                   const space::Program* proposed) {
   if (proposed != nullptr) return Lesson{*proposed};
@@ -75,7 +78,7 @@ std::optional<Lessons::Lesson> Lessons::lesson_of(const TaskEntry& e, const Meas
     refuse(m.task, served.why);
     return std::nullopt;
   }
-  if (const std::string why = inaccurate(e, served->state, served->trace); !why.empty()) {
+  if (const std::string why = beyond_limits(e, served->state, served->trace); !why.empty()) {
     refuse(m.task, why);
     return std::nullopt;
   }

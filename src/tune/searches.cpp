@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "plan/lean.h"
 #include "support/check.h"
 #include "tune/events.h"
 #include "tune/layout_decision.h"
@@ -162,6 +163,7 @@ void Searches::open_layouts() {
   if (!searches_layouts()) return;
   LayoutOptions o = parts_.options.layouts;
   o.accuracy = parts_.options.compile.accuracy;
+  if (parts_.options.compile.lean) o.without = plan::inflating_algorithms();
   o.trials = layout_trials();
   layout_search_ = std::make_unique<LayoutSearch>(loops_.found.tasks, loops_.found.specs,
                                                   parts_.options.tuner, o, parts_.measurer,

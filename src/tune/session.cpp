@@ -31,6 +31,7 @@ SessionParts make_parts(std::vector<Model> models, SessionOptions options,
       std::make_shared<Clock>(options.tuner.clock ? options.tuner.clock : machine_clock());
   const Clock clock = [one] { return (*one)(); };
   options.tuner.accuracy = options.compile.accuracy;
+  options.tuner.lean = options.compile.lean;
   return {std::move(models),
           std::move(options),
           measurer,
@@ -52,6 +53,8 @@ struct Session::Impl {
   Searches searches;
   HonestEnd end;
   Contest contest;
+  int64_t again = 0;           // finals measure programs once more
+  bool records_alone = false;  // what is found now is in no artifact
 
   explicit Impl(SessionParts p)
       : parts(std::move(p)),
@@ -102,7 +105,7 @@ struct Session::Impl {
 
   bool step_loops(const Stop& stop) {
     const bool more = loops.step(stop, shares.trials_of_loops());
-    artifacts.renew(loops);
+    if (!records_alone) artifacts.renew(loops);
     return more;
   }
 
@@ -145,12 +148,46 @@ struct Session::Impl {
 
   // ---- the end ---------------------------------------------------------------------------------
 
-  void judge(Summary& s, const Stop& stop) {
-    const Stop late = [&] { return (stop && stop()) || parts.log.spent() >= ending.finals_end(); };
+  void finals(double until_s, const Stop& stop) {
+    const Stop late = [&] { return (stop && stop()) || parts.log.spent() >= until_s; };
+    const int64_t before = parts.log.counted().measured;
     loops.tuner().finals(kFinalsS, late);
-    artifacts.renew_now(loops);
+    again += parts.log.counted().measured - before;
+  }
+
+  bool found_something() const {
     for (size_t m = 0; m < networks.size(); ++m) {
-      s.models.push_back(end.judge(m));
+      if (networks.replanned(m) || !loops.programs_of(m).empty()) return true;
+    }
+    return false;
+  }
+
+  // Where nothing was found there is nothing to compare: that time goes to more rounds, up to the first find. Once there is no
+  // time to compare one, finds are records alone, with which the next run begins; true: there is such a find.
+  bool late_rounds(const Stop& stop) {
+    const measure::KeepTo here(parts.measurer.spare_cpus());
+    const auto until = [&](double end_s) {
+      return [this, stop, end_s] { return (stop && stop()) || parts.log.spent() >= end_s; };
+    };
+    if (found_something()) return false;
+    const Stop late = until(ending.late_end());
+    contest.run([&] { return late() || found_something(); });
+    loops.tuner().settle();
+    if (found_something()) finals(parts.log.spent() + ending.finals_s(), stop);
+    if (found_something()) return false;
+    artifacts.renew_now(loops);
+    records_alone = true;
+    contest.run(until(ending.learning_begin()));
+    loops.tuner().settle();
+    return found_something();
+  }
+
+  void judge(Summary& s, const Stop& stop) {
+    finals(ending.finals_end(), stop);
+    const bool too_late = s.reason == "budget" && late_rounds(stop);
+    if (!too_late) artifacts.renew_now(loops);
+    for (size_t m = 0; m < networks.size(); ++m) {
+      s.models.push_back(too_late ? end.leave(m) : end.judge(m));
       s.models.back().refused = artifacts.refused(m);
     }
     parts.log.tell(plan_decided("programs", parts.models, artifacts.built()));
@@ -177,15 +214,15 @@ struct Session::Impl {
     s.run = parts.log.run();
     s.reason = reason;
     loops.tuner().settle();
-    const events::Counted counted = parts.log.counted();
-    s.measured = counted.measured;  // finals measure again
-    s.failed = counted.failed;
     if (reason != "interrupted") {
       judge(s, stop);
     } else {
       artifacts.renew_now(loops);
     }
-    s.again = parts.log.counted().measured - s.measured;
+    const events::Counted counted = parts.log.counted();
+    s.measured = counted.measured - again;
+    s.failed = counted.failed;
+    s.again = again;
     sum_up(s);
     parts.log.tell(run_ended(s));
     const bool over = s.reason != "interrupted";

@@ -101,7 +101,7 @@ struct TaskTuner::Impl {
         scheduler(make_scheduler(tasks, models, o.scheduler)),
         recorder(db, run, watch, tell),
         checks(o.verify, m, watch, tell),
-        lessons(o.accuracy, *model, run, tell),
+        lessons({o.accuracy, o.lean}, *model, run, tell),
         in_flight(m),
         population(o.search.population, threads_beside(m, o), thinking_cores(m)) {
     const measure::KeepTo here(measurer.spare_cpus());
@@ -298,7 +298,7 @@ struct TaskTuner::Impl {
       return;
     }
     std::erase_if(batch.proposed,
-                  [&](const space::Program& c) { return lessons.is_inaccurate(e, c); });
+                  [&](const space::Program& c) { return lessons.is_beyond_limits(e, c); });
     std::vector<schedule::Trace> traces;
     for (const space::Program& c : batch.proposed) traces.push_back(c.trace);
     submit(std::move(batch), traces);

@@ -56,6 +56,7 @@ struct TunerOptions {
   Verify verify = Verify::kBest;
   // Programs that round worse (plan::Errors::judge) are left alone, and told of.
   templates::Accuracy accuracy = templates::Accuracy::kFast;
+  bool lean = false;   // those with algorithms that inflate weights (plan/lean.h) likewise
   int64_t trials = 0;  // of all tasks together, with those of the records of this run; 0: no limit
   int64_t round = 0;   // programs measured in one round, at most; 0: Measurer::round
   int threads = 0;     // for thinking; 0: one per core

@@ -98,6 +98,35 @@ TEST_F(CApi, TwoLibrariesShareOnePool) {
   EXPECT_EQ(output_of({program}), "equal on 3 threads\n");
 }
 
+TEST_F(CApi, ARuntimeOfTheCallersIsUsedOrRefused) {
+  Chain wide("net", target::host_target());  // large enough for its loops to be parallel
+  wide.input("x", ir::kF32, {512, 400});
+  wide.output("y", ir::kF32, {512, 400});
+  te::Builder b;
+  b.output(te::relu(b, "Y", b.input("X", ir::kF32, {512, 400})));
+  te::ComputeDag dag = b.finish();
+  dag.name = "relu";
+  wide.step(dag, {"x"}, {"y"});
+  write(wide.program(), {.directory = out_});
+  write_text(folder_ / "own.c", kOwnThreads);
+  const std::string program = folder_ / "own";
+  Words args = {TENON_CC,
+                folder_ / "own.c",
+                "-I",
+                out_,
+                "-o",
+                program,
+                out_ + "/libnet.so",
+                "-Wl,-rpath," + out_};
+  run_ok(args, kStrictC);
+  const std::string said = output_of({program});
+  EXPECT_NE(said.find("its `parallel` is NULL: give the function that runs a loop"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("its `threads` is 0: give 1 or more"), std::string::npos) << said;
+  EXPECT_NE(said.find("equal, by loops in turn"), std::string::npos) << said;
+}
+
 TEST_F(CApi, NothingIsAllocatedAfterCreation) {
   write_text(folder_ / "count.c", kCountAllocations);
   const std::string program = folder_ / "count";

@@ -54,6 +54,51 @@ int main(void) {
 }
 )";
 
+// Brings its own threads, at first without what they need.
+inline constexpr const char* kOwnThreads = R"(
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <net.h>
+static int loops;
+static void in_turn(const tenon_runtime* rt, tenon_body body, void* closure, int64_t n) {
+  ++loops;
+  for (int64_t i = 0; i < n; ++i) body(closure, i, i + 1);
+  (void)rt;
+}
+static void* answer_of(net_ctx* ctx) {
+  const void* in[] = {calloc(1, net_input(0)->bytes)};
+  void* out[] = {calloc(1, net_output(0)->bytes)};
+  memset((void*)in[0], 1, net_input(0)->bytes);
+  if (ctx == NULL || net_run(ctx, in, out) != 0) exit(1);
+  free((void*)in[0]);
+  net_destroy(ctx);
+  return out[0];
+}
+int main(void) {
+  const char* why = "";
+  tenon_runtime mine;
+  memset(&mine, 0, sizeof mine);
+  net_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.runtime = &mine;
+  if (net_create_with(&options, &why) != NULL) return 1;
+  puts(why);
+  mine.parallel = in_turn;
+  if (net_create_with(&options, &why) != NULL) return 1;
+  puts(why);
+  mine.threads = 2;
+  void* given = answer_of(net_create_with(&options, &why));
+  void* own = answer_of(net_create(2, &why));
+  const int equal = memcmp(given, own, net_output(0)->bytes) == 0;
+  printf("%s, %s\n", equal ? "equal" : "different", loops > 0 ? "by loops in turn" : "by nobody");
+  free(given);
+  free(own);
+  return 0;
+}
+)";
+
 // Counts allocations during runs: none may happen.
 inline constexpr const char* kCountAllocations = R"(
 #define _GNU_SOURCE

@@ -49,14 +49,19 @@ int64_t count(const std::vector<Outcome>& outcomes, Status s) {
                        [&](const Outcome& o) { return o.status == s; });
 }
 
+int64_t count_open(const std::vector<Outcome>& outcomes) {
+  return std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& o) {
+    return o.status == Status::kPassed && !o.open.empty();
+  });
+}
+
 std::string summary(const std::vector<Outcome>& outcomes) {
   std::map<std::string, std::vector<std::string>> reasons;
   std::string failures;
-  int64_t bound = 0, open = 0;
+  int64_t bound = 0;
   for (const Outcome& o : outcomes) {
     if (o.status == Status::kUnsupported) reasons[general(o.reason)].push_back(o.name);
     if (o.status == Status::kPassed && !o.bound.empty()) ++bound;
-    if (o.status == Status::kPassed && !o.open.empty()) ++open;
     if (failed(o)) failures += fmt::format("{} {}: {}\n", to_string(o.status), o.name, o.reason);
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> sorted(reasons.begin(),
@@ -75,8 +80,8 @@ std::string summary(const std::vector<Outcome>& outcomes) {
     text +=
         fmt::format(" {} {}{}", count(outcomes, s), to_string(s), s == Status::kHung ? "" : ",");
     if (s == Status::kPassed)
-      text.insert(text.size() - 1,
-                  fmt::format(" ({} with bound inputs, {} with open sizes)", bound, open));
+      text.insert(text.size() - 1, fmt::format(" ({} with bound inputs, {} with open sizes)", bound,
+                                               count_open(outcomes)));
   }
   return text + "\n";
 }

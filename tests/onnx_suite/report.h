@@ -15,6 +15,8 @@ std::string to_json(const std::vector<Outcome>& outcomes);
 std::string to_xml(const std::vector<Outcome>& outcomes);
 
 int64_t count(const std::vector<Outcome>& outcomes, Status s);
+// Those that passed as libraries for several sizes.
+int64_t count_open(const std::vector<Outcome>& outcomes);
 // Wrong, error, crashed or hung.
 bool failed(const Outcome& o);
 

@@ -35,10 +35,13 @@ std::string main_reason(const onnx::ImportError& e) {
   return first.op + ": " + first.reason;
 }
 
-// Whether the size of a result depends on the input. Nobody is told to bind such a one, but the cases of the suite can be.
+// Whether the input decides about something that must be known. Nobody is told to bind an image, but the cases of the suite can.
 bool decides(const onnx::Problem& p, const std::string& input) {
-  return p.reason.starts_with("how large its result is depends on") &&
-         p.reason.find("'" + input + "'") != std::string::npos;
+  const auto has = [&](const std::string& text) {
+    return p.reason.find(text) != std::string::npos;
+  };
+  return (has("how large its result is depends on") || has("must be known when compiling")) &&
+         has("'" + input + "'");
 }
 
 // Inputs of the model that the problems' hints ask to bind, or that sizes depend on.

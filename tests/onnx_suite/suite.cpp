@@ -26,6 +26,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--deadline", o.limits.deadline_s, "No case begins after so many seconds");
   app.add_option("--memory", o.limits.memory, "Limit for one child, in bytes; 0: none");
   app.add_option("--at-least", o.at_least, "How many cases must pass");
+  app.add_option(
+      "--at-least-open", o.at_least_open,
+      "How many must pass as libraries for several sizes, of models that leave some open");
   app.add_option("--json", o.json, "Write all outcomes to this file");
   app.add_option("--xml", o.xml, "The same as gtest would");
   app.add_option("--summary", o.summary, "Write what is printed at the end to this file too");
@@ -77,6 +80,10 @@ Ran run(const Options& o) {
   ran.good = std::none_of(ran.outcomes.begin(), ran.outcomes.end(), failed);
   if (count(ran.outcomes, Status::kPassed) < o.at_least) {
     std::cout << "at least " << o.at_least << " cases must pass\n";
+    ran.good = false;
+  }
+  if (count_open(ran.outcomes) < o.at_least_open) {
+    std::cout << "at least " << o.at_least_open << " cases must pass with open sizes\n";
     ran.good = false;
   }
   return ran;

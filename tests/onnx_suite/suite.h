@@ -16,7 +16,7 @@ struct Options {
   std::string mode = "compile";
   std::string target = "host";
   Limits limits;
-  int64_t at_least = 0;
+  int64_t at_least = 0, at_least_open = 0;
   int64_t every = 1;
   bool list = false, verbose = false, child = false;
 };

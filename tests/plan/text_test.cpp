@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "files/file.h"
 #include "support/check.h"
+#include "support/private_folder.h"
 
 namespace tenon::plan {
 namespace {
@@ -87,6 +89,50 @@ TEST(PlanText, WhatIsNoPlanIsRefused) {
         R"({"schema": "tenon.lock/2", "tasks": [], "layouts": {"calls": {"a": 1}}})"}) {
     EXPECT_THROW(parse(text, "net.lock"), UserError) << text;
   }
+}
+
+// Of a library for several targets; a program that knows nothing of levels reads the plan of the best.
+TEST(PlanText, HoldsThePlansOfSeveralTargets) {
+  NetworkPlan least = sample(), best = sample();
+  least.target = "x86-64-v2";
+  least.tasks[0].trace = "narrow\n";
+  const std::string text = to_text(std::vector{least, best});
+  EXPECT_EQ(to_text(parse(text, "net.lock")), to_text(best));
+  const std::vector<NetworkPlan> levels = parse_levels(text, "net.lock");
+  ASSERT_EQ(levels.size(), 2U);
+  EXPECT_EQ(to_text(levels[0]), to_text(least));
+  EXPECT_EQ(to_text(levels), text);
+  EXPECT_EQ(parse_levels(to_text(best), "net.lock").size(), 1U);
+  Json j = Json::parse(text);
+  j["levels"] = "x86-64-v2";
+  EXPECT_THROW(parse(j.dump(), "net.lock"), UserError);
+}
+
+TEST(PlanText, ATargetGetsItsLevel) {
+  NetworkPlan least = sample(), best = sample();
+  least.target = "x86-64-v2";
+  const auto folder = PrivateFolder::temporary("lock");
+  const std::string two = folder.path() / "two.lock", one = folder.path() / "one.lock";
+  files::write_file(two, to_text(std::vector{least, best}));
+  files::write_file(one, to_text(least));
+  EXPECT_EQ(read_lock(two, "x86-64-v2").target, "x86-64-v2");
+  EXPECT_EQ(read_lock(two).target, "x86-64-v3");
+  EXPECT_EQ(read_lock(two, "x86-64-v4").target, "x86-64-v3");
+
+  const auto level = [](const std::string& file, const std::string& target,
+                        const std::vector<std::string>& targets) {
+    const auto plan = read_level(file, target, targets);
+    return plan ? plan->target : "none";
+  };
+  const std::vector<std::string> targets = {"x86-64-v2", "x86-64-v3", "x86-64-v4"};
+  EXPECT_EQ(level(two, "x86-64-v2", targets), "x86-64-v2");
+  EXPECT_EQ(level(two, "x86-64-v3", targets), "x86-64-v3");
+  EXPECT_EQ(level(two, "x86-64-v4", targets), "none");
+  EXPECT_EQ(level(one, "x86-64-v2", targets), "x86-64-v2");
+  EXPECT_EQ(level(one, "x86-64-v3", targets), "none");
+  // A file of none of them was made for another machine.
+  EXPECT_EQ(level(one, "x86-64-v3", {"x86-64-v3", "x86-64-v4"}), "none");
+  EXPECT_EQ(level(one, "x86-64-v4", {"x86-64-v3", "x86-64-v4"}), "x86-64-v2");
 }
 
 TEST(NetworkPlan, TakesProgramsOverWhereItHasNone) {

@@ -136,7 +136,10 @@ TEST(Null, IsAnsweredNotFollowed) {
   const tenon_runtime nothing{nullptr, nullptr, 2};
   tenon_model_options o = with_weights(file);
   o.runtime = &nothing;
-  EXPECT_TRUE(says(refusal(o).c_str(), "its `parallel` must be a function"));
+  EXPECT_TRUE(says(refusal(o).c_str(), "its `parallel` is NULL: give the function"));
+  const tenon_runtime nobody{[](const tenon_runtime*, tenon_body, void*, int64_t) {}, nullptr, 0};
+  o.runtime = &nobody;
+  EXPECT_TRUE(says(refusal(o).c_str(), "its `threads` is 0: give 1 or more"));
 }
 
 TEST(Null, EveryCodeHasASentence) {

@@ -269,9 +269,54 @@ TEST_F(Models, CompilesOneFileForSeveralInstructionSets) {
   EXPECT_EQ(tenon({"compare", model(), out}).exit_code, 0);
   expect_user_error(tenon({"compile", model(), "-o", out, "--target", "x86-64-v2,x86-64"}),
                     "does not have more than the ones before it");
-  expect_user_error(
-      tenon({"compile", model(), "-o", out, "--target", "x86-64,x86-64-v2", "--lock", artifact()}),
-      "are of one target");
+}
+
+TEST_F(Models, TuningForMemoryLeavesOutWhatInflatesWeights) {
+  const auto tuned = [&](const std::string& what) {
+    const std::string out = in_dir("tuned_for_" + what);
+    const Outcome o = tenon({"tune", model(), "-o", out, "--db", out + ".db", "--sim", "--trials",
+                             "30", "--optimize", what, "--json"});
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return files::read_file(out + "/dqn.lock");
+  };
+  EXPECT_TRUE(contains(tuned("speed"), "winograd")) << "or this test shows nothing";
+  EXPECT_FALSE(contains(tuned("memory"), "winograd"));
+}
+
+TEST_F(Models, LockFilesHoldThePlansOfSeveralInstructionSets) {
+  const auto compile = [&](const std::string& out, const char* targets, const std::string& lock) {
+    std::vector<std::string> args = {"compile", model(), "-o", in_dir(out), "--target", targets};
+    if (!lock.empty()) args.insert(args.end(), {"--lock", in_dir(lock), "--frozen"});
+    return tenon(args);
+  };
+  const std::string both = "x86-64-v2,x86-64-v3";
+  ASSERT_EQ(compile("two", both.c_str(), "").exit_code, 0);
+  const Json lock = Json::parse(files::read_file(in_dir("two/dqn.lock")));
+  EXPECT_EQ(lock["target"], "x86-64-v3");
+  ASSERT_EQ(lock["levels"].size(), 1U);
+  EXPECT_EQ(lock["levels"][0]["target"], "x86-64-v2");
+  EXPECT_TRUE(lock["levels"][0]["tasks"] != lock["tasks"]) << "or this test shows nothing";
+  const Outcome again = compile("two_again", both.c_str(), "two");
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  for (const char* file : {"dqn.lock", "libdqn.so", "dqn.weights"}) {
+    EXPECT_EQ(files::read_file(in_dir("two/") + file),
+              files::read_file(in_dir("two_again/") + file))
+        << file;
+  }
+  const Outcome least = compile("least", "x86-64-v2", "two");
+  ASSERT_EQ(least.exit_code, 0) << least.err;
+  EXPECT_TRUE(Json::parse(files::read_file(in_dir("least/dqn.lock")))["tasks"] ==
+              lock["levels"][0]["tasks"]);
+
+  // A file of one target is for this one; what is frozen needs the others, too.
+  expect_error(compile("both", both.c_str(), "least"), 8,
+               "has no schedules for target 'x86-64-v3', only for others of the library");
+  const Outcome some = tenon({"compile", model(), "-o", in_dir("both"), "--target", both, "--lock",
+                              in_dir("least"), "--json"});
+  ASSERT_EQ(some.exit_code, 0) << some.err;
+  EXPECT_TRUE(contains(some.err, "x86-64-v3: ")) << some.err;
+  EXPECT_TRUE(contains(some.err, "has no schedule for any of the")) << some.err;
+  EXPECT_FALSE(contains(some.err, "x86-64-v2: ")) << some.err;
 }
 
 TEST_F(Models, VerifyReadsEveryFileAndRunTrustsNoManifest) {

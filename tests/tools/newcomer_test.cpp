@@ -344,7 +344,24 @@ TEST_F(Newcomer, WhatDecidesAboutSizesIsNotToBeBound) {
         << o.err;
     EXPECT_TRUE(contains(o.err, "end the model before this node")) << o.err;
     EXPECT_FALSE(contains(o.err, "--bind")) << o.err;
+    const bool inside = name == std::string("bright");
+    EXPECT_EQ(contains(o.err, "with 'on' as an output"), inside) << "where to cut: " << o.err;
   }
+}
+
+// The same holds where any other size depends on data.
+TEST_F(Newcomer, AnImageThatDecidesAboutASizeIsNotToBeBound) {
+  const std::string axis =
+      "attribute { name: \"axis\" type: INT i: 3 } attribute { name: \"keepdims\" type: INT i: 0 }";
+  write("stretched", value("input", "image", "1 3 4 4") + value("input", "x", "1 3 1") +
+                         node("ArgMax", "image", "at", axis) + node("Expand", "x at", "y") +
+                         value("output", "y", "n"));
+  const Outcome o = tenon({"check", file("stretched")});
+  EXPECT_EQ(o.exit_code, 3);
+  EXPECT_TRUE(contains(o.err, "must be known when compiling and depends on input 'image'"))
+      << o.err;
+  EXPECT_TRUE(contains(o.err, "end the model before this node, with 'at' as an output")) << o.err;
+  EXPECT_FALSE(contains(o.err, "--bind")) << o.err;
 }
 
 // Two switches are a setting of the model, and a library for one setting is of use.

@@ -75,6 +75,21 @@ TEST_F(SizedModels, TimeAndNumbersOfSamplesAreNoBatch) {
   EXPECT_EQ(proposal("N 4"), "");
 }
 
+// How many parts there are does not depend on the tensor that is cut, which may have no elements at all.
+TEST_F(SizedModels, PartsOfAnOpenTensorAreCounted) {
+  write("parts", value("input", "x", "n") + value("input", "split", "3", 7) +
+                     node("SplitToSequence", "x split", "s") + node("SequenceLength", "s", "many") +
+                     value("output", "many", "", 7));
+  const Outcome made =
+      tenon({"compile", file("parts"), "-o", dir() + "/parts", "--dims", "n=0..3"});
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  for (const char* shape : {"x:0", "x:2", "x:3"}) {
+    const Outcome o = tenon({"run", dir() + "/parts", "--shape", shape, "--json"});
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(Json::parse(o.out)["outputs"][0]["max"], 3) << shape;
+  }
+}
+
 TEST_F(SizedModels, CheckTellsTheSizesThatCompileWouldTake) {
   const Outcome o = tenon({"check", file("net"), "--dims", "seq=5", "--json"});
   ASSERT_EQ(o.exit_code, 0) << o.err;

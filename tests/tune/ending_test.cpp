@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs on a pretend device where every part of the end takes its time: all of them end with their budgets.
+#include <cmath>
+#include <set>
+
 #include "tune/session_fixture.h"
 
 namespace tenon::tune {
@@ -7,17 +10,26 @@ namespace {
 
 using Now = std::shared_ptr<double>;
 
-// A job takes a tenth of a second, the finals of a task what they were given and a second for building.
+// A job takes a tenth of a second, the finals of a task what they were given and a second for building. Where `faster_from`
+// is set, everything is slower than the first program of its task, which is the default, before that time and faster then.
 class SlowMeasurer : public measure::Measurer {
  public:
   SlowMeasurer(std::unique_ptr<measure::Measurer> device, Now now)
       : device_(std::move(device)), now_(std::move(now)) {}
   std::string target(const target::Target& t) const override { return device_->target(t); }
   std::string protocol() const override { return device_->protocol(); }
-  measure::JobId submit(measure::Job job) override { return device_->submit(std::move(job)); }
+  measure::JobId submit(measure::Job job) override {
+    const bool is_default = tasks_.insert(job.task.key).second;
+    const measure::JobId id = device_->submit(std::move(job));
+    if (is_default) defaults_.insert(id);
+    return id;
+  }
   std::vector<measure::Done> poll(double wait_s) override {
     auto done = device_->poll(wait_s);
     *now_ += 0.1 * static_cast<double>(done.size());
+    for (measure::Done& d : done) {
+      if (d.measurement && !defaults_.contains(d.id)) change(*d.measurement);
+    }
     return done;
   }
   void cancel_waiting() override { device_->cancel_waiting(); }
@@ -29,13 +41,27 @@ class SlowMeasurer : public measure::Measurer {
                                         double seconds) override {
     *now_ += 1 + seconds;
     ++finals_of;
-    return device_->finals(t, traces, seconds);
+    std::vector<task::Measurement> all = device_->finals(t, traces, seconds);
+    for (task::Measurement& m : all) {
+      if (m.trace != schedule::to_json(traces[0])) change(m);
+    }
+    return all;
   }
   int finals_of = 0;
+  double faster_from = 0;
 
  private:
+  void change(task::Measurement& m) const {
+    if (faster_from == 0) return;
+    const double factor = *now_ < faster_from ? 100 : 0.01;
+    for (double* s : {&m.best_s, &m.low_s, &m.median_s, &m.high_s}) *s *= factor;
+    for (double& s : m.seconds) s *= factor;
+  }
+
   std::unique_ptr<measure::Measurer> device_;
   Now now_;
+  std::set<std::string> tasks_;
+  std::set<measure::JobId> defaults_;
 };
 
 // Loading takes a second besides.
@@ -54,12 +80,18 @@ class SlowTimer : public PretendTimer {
 
 class EndingTest : public SessionTest {
  protected:
-  Summary run_for(double budget_s, const std::function<void(SlowTimer&)>& set = {}) {
+  // Where a default fails, whatever runs is a find.
+  std::unique_ptr<measure::Measurer> device() const override {
+    return measure::sim_measurer({.seed = 2, .protocol = {}, .noise = 0, .failures = 0});
+  }
+  Summary run_for(double budget_s, const std::function<void(SlowTimer&)>& set = {},
+                  double faster_from = 0) {
     SessionOptions o = options(0);
     o.budget_s = budget_s;
     const Now now = std::make_shared<double>(0);
     o.tuner.clock = [now] { return *now += 1e-4; };
     SlowMeasurer measurer(device(), now);
+    measurer.faster_from = faster_from;
     SlowTimer timer(now);
     if (set) set(timer);
     Session s({{.name = "net", .graph = graph_, .directory = out(), .provenance = {}}}, o, measurer,
@@ -92,6 +124,41 @@ TEST_F(EndingTest, SoItDoesWhereTheFirstComparisonIsNotTheLast) {
   const Summary s = run_for(60, [](SlowTimer& t) { t.slow_inside = true; });
   EXPECT_LE(s.spent_s, 1.03 * 60 + 2);
   EXPECT_EQ(s.models[0].kept, "default: no task gained inside the network");
+}
+
+TEST_F(EndingTest, WithoutAFindTheEndNeedsNoTime) {
+  for (const double budget_s : {5.0, 10.0, 40.0}) {
+    SCOPED_TRACE(budget_s);
+    TearDown();
+    SetUp();
+    const Summary s = run_for(budget_s, {}, INFINITY);
+    EXPECT_GE(s.spent_s, 0.95 * budget_s);
+    EXPECT_LE(s.spent_s, budget_s + 0.8) << "of the eight programs of a round none is cut off";
+    EXPECT_EQ(s.models[0].kept, "default: nothing better was found");
+    EXPECT_EQ(compared_, 0);
+    EXPECT_EQ(s.measured, std::ssize(db_->measurements({"", "", "", s.run})));
+  }
+}
+
+// Rounds of 40 seconds end behind 35.4, and up to 37.8 there is time to judge a find.
+TEST_F(EndingTest, ALateFindIsJudged) {
+  const Summary s = run_for(40, {}, 36.5);
+  EXPECT_LE(s.spent_s, 1.1 * 40);
+  EXPECT_EQ(s.models[0].kept, "tuned");
+  EXPECT_GT(finals_of_, 0);
+  EXPECT_GT(compared_, 0);
+}
+
+TEST_F(EndingTest, AFindThatIsTooLateIsForTheNextRun) {
+  const Summary s = run_for(40, {}, 38.5);
+  EXPECT_GE(s.spent_s, 0.95 * 40);
+  EXPECT_LE(s.spent_s, 40 + 0.8);
+  EXPECT_NE(s.models[0].kept.find("came too late to be compared"), std::string::npos)
+      << s.models[0].kept;
+  EXPECT_EQ(compared_, 0);
+  EXPECT_EQ(tuned_steps(), 0) << "what was not compared is in no artifact";
+  const Summary next = run_for(40, {}, 1e-3);
+  EXPECT_EQ(next.models[0].kept, "tuned");
 }
 
 }  // namespace

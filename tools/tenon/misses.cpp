@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "plan/text.h"
+#include "tools/tenon/given_plan.h"
 #include "tools/tenon/text.h"
 
 namespace tenon::tools {
@@ -13,7 +13,7 @@ namespace tenon::tools {
 void tell_misses(const ModelOptions& options, const plan::NetworkPlan& made,
                  const Console& console) {
   plan::NetworkPlan given = options.records;
-  if (!options.lock.empty()) given.add(plan::read_lock(options.lock));
+  given.add(locked_plan(options));
   const bool asked = !options.lock.empty() || !options.records_from.empty();
   const auto served = std::count_if(made.tasks.begin(), made.tasks.end(), [&](const auto& t) {
     const plan::TaskPlan* program = given.find(t.task);
@@ -26,13 +26,15 @@ void tell_misses(const ModelOptions& options, const plan::NetworkPlan& made,
     return (program == nullptr || !program->has_program) && options.judged.contains(t.task);
   });
   if (served == 0 && kept == tasks) {
-    console.note(fmt::format("{}: the run kept the defaults", escaped(options.records_from)));
+    console.note(fmt::format("{}{}: the run kept the defaults", target_prefix(options),
+                             escaped(options.records_from)));
     return;
   }
-  const std::string source = options.lock.empty() ? options.records_from : options.lock;
+  const std::string source =
+      target_prefix(options) + escaped(options.lock.empty() ? options.records_from : options.lock);
   if (served > 0) {
-    console.note(fmt::format("{} has schedules for {} of {}; the others have defaults",
-                             escaped(source), served, counted(tasks, "task")));
+    console.note(fmt::format("{} has schedules for {} of {}; the others have defaults", source,
+                             served, counted(tasks, "task")));
     return;
   }
   const std::string missed =
@@ -41,10 +43,10 @@ void tell_misses(const ModelOptions& options, const plan::NetworkPlan& made,
       options.lock.empty()
           ? fmt::format("{} has no schedule that was kept for {}, at this target and number of "
                         "threads: defaults are taken (tenon db why-miss says more)",
-                        escaped(source), missed)
+                        source, missed)
           : fmt::format("{} has no schedule for {}: it is of another model, of other sizes or of "
                         "another target; defaults are taken",
-                        escaped(source), missed));
+                        source, missed));
 }
 
 }  // namespace tenon::tools

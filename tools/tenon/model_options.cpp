@@ -98,8 +98,7 @@ void add_build_options(CLI::App& command, ModelOptions& options) {
       ->type_name("N");
 }
 
-void add_compile_options(CLI::App& command, ModelOptions& options) {
-  add_build_options(command, options);
+void add_optimize_option(CLI::App& command, ModelOptions& options) {
   command
       .add_option("--optimize", options.optimize,
                   "speed, or memory: no algorithm that stores more weights than the model has "
@@ -107,6 +106,11 @@ void add_compile_options(CLI::App& command, ModelOptions& options) {
       ->check(CLI::IsMember({"speed", "memory"}))
       ->capture_default_str()
       ->type_name("WHAT");
+}
+
+void add_compile_options(CLI::App& command, ModelOptions& options) {
+  add_build_options(command, options);
+  add_optimize_option(command, options);
   command
       .add_option("--schedules", options.schedules,
                   "Of tasks without a record or an entry in the lock: template, instant: by the "

@@ -25,11 +25,12 @@ struct ModelOptions {
   bool sizes_told = false;  // those of such a batch: a model for several targets tells them once
   std::vector<std::string> binds;  // "name=16000", "name=@file.npy"
   std::string target = "host";
-  std::string lock;                // lock file, or the folder of an artifact
-  plan::NetworkPlan records;       // used where the lock has no program
-  std::string records_from;        // the database that they are of, for people
-  std::set<std::string> judged;    // tasks that the run of the records has kept something for
-  plan::LayoutTimes layout_times;  // of the same records; not used beside a lock
+  std::vector<std::string> targets;  // of a library for several: all of them, the best last
+  std::string lock;                  // lock file, or the folder of an artifact
+  plan::NetworkPlan records;         // used where the lock has no program
+  std::string records_from;          // the database that they are of, for people
+  std::set<std::string> judged;      // tasks that the run of the records has kept something for
+  plan::LayoutTimes layout_times;    // of the same records; not used beside a lock
   bool frozen = false;
   bool no_fuse = false;
   std::string accuracy = "default";
@@ -49,7 +50,9 @@ CLI::Option* add_import_options(CLI::App& command, ModelOptions& options,
 void add_shape_options(CLI::App& command, ModelOptions& options);
 // --target, --lock, --no-fuse, --compile-threads.
 void add_build_options(CLI::App& command, ModelOptions& options);
-// The same and --frozen.
+// --optimize.
+void add_optimize_option(CLI::App& command, ModelOptions& options);
+// All of them and --schedules, --frozen.
 void add_compile_options(CLI::App& command, ModelOptions& options);
 
 // "a=1,b=2..8" and repeated, a list as "a=1,2,4"; throws UserError.

@@ -13,9 +13,9 @@
 #include "artifact/library.h"
 #include "artifact/write.h"
 #include "compile/sizes.h"
-#include "plan/text.h"
 #include "tools/tenon/calibration.h"
 #include "tools/tenon/command.h"
+#include "tools/tenon/given_plan.h"
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/misses.h"
 #include "tools/tenon/model_source.h"
@@ -71,12 +71,11 @@ compile::Options options_for(const ModelOptions& options, const Console& console
   how.frozen = options.frozen;
   how.lean = options.optimize == "memory";
   how.threads = options.compile_threads;
-  how.warn = [&](const std::string& text) { console.warn(text); };
-  if (!options.lock.empty()) {
-    how.plan = plan::read_lock(options.lock);
-  } else {
-    how.layout_times = options.layout_times;
-  }
+  how.warn = [&console, prefix = target_prefix(options)](const std::string& text) {
+    console.warn(prefix + text);
+  };
+  how.plan = locked_plan(options);
+  if (options.lock.empty()) how.layout_times = options.layout_times;
   how.plan.add(options.records);
   how.known = options.schedules == "instant"
                   ? instant_programs(find_instant(options.instant, how.target, console))
@@ -141,7 +140,7 @@ Planned plan_opened(const Opened& opened, const ModelOptions& options, const std
   try {
     result.network = decide_recorded(imported.graph, full_name, how);
   } catch (const compile::MissingSchedule& error) {
-    throw CommandError(kExitFrozen, error.what());
+    throw CommandError(kExitFrozen, target_prefix(options) + error.what());
   }
   result.decide_s = seconds_since(start);
   tell_plan(result, console);
@@ -223,7 +222,7 @@ Compiled compile_opened(const Opened& opened, const ModelOptions& options, const
   } catch (const ImportErrorAt& error) {
     end_import(error, options, console, error.where());
   } catch (const compile::MissingSchedule& error) {
-    throw CommandError(kExitFrozen, error.what());
+    throw CommandError(kExitFrozen, target_prefix(options) + error.what());
   }
   result.compile_s = seconds_since(start) - result.import_s;
   tell_misses(options, result.program.plan, console);

@@ -100,7 +100,7 @@ Result result_of(Convert& c, ValueId v) {
           "only when the model runs: sizes must be known when compiling",
           output, ir::to_string(a.dtype), fmt::join(a.shape, ","), ir::to_string(b.dtype),
           fmt::join(b.shape, ",")),
-      c.bind_hint(c.input(0)));
+      c.hint_to_know(c.input(0)));
 }
 
 // One of the branches of an If that is decided when the model runs. Its results are copied to `results`, which are made

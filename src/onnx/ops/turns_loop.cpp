@@ -139,7 +139,7 @@ class Loop {
             "output {} of the {} has a row for each turn, and how many there may be is known "
             "only when the model runs",
             t_.initial.size(), t_.op),
-        t_.count >= 0 ? c_.bind_hint(t_.count) : "give the loop a number of turns");
+        t_.count >= 0 ? c_.hint_to_know(t_.count) : "give the loop a number of turns");
   }
 
   void begin_rows() {
@@ -195,7 +195,7 @@ class Loop {
             "state {} of the {} is {} before a turn and {} behind it; what changes its size "
             "from turn to turn needs a number of turns that is known when compiling",
             i, t_.op, type_text(before), type_text(after)),
-        t_.count >= 0 ? c_.bind_hint(t_.count) : "");
+        t_.count >= 0 ? c_.hint_to_know(t_.count) : "");
   }
 
   void write_body() {

@@ -13,6 +13,7 @@
 #include "runtime/cpus.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/db_source.h"
+#include "tools/tenon/given_plan.h"
 #include "tools/tenon/json.h"
 #include "tools/tenon/model_program.h"
 #include "tools/tenon/model_source.h"
@@ -160,17 +161,14 @@ std::vector<std::string> targets_of(const CompileOptions& options) {
   std::vector<std::string> targets;
   std::istringstream in(options.model.target);
   for (std::string t; std::getline(in, t, ',');) targets.push_back(t);
-  if (targets.size() > 1 && !(options.db.empty() && options.model.lock.empty())) {
-    throw UserError("schedules of --lock and --db are of one target",
-                    "with several targets each gets its default schedules");
-  }
   return targets;
 }
 
 void take_records(CompileOptions& options, const Console& console) {
   tune::BestRecords best = recorded(options);
   if (!best.run.empty()) {
-    console.note(fmt::format("records  what run {} kept at its end", best.run));
+    console.note(fmt::format("records  {}what run {} kept at its end", target_prefix(options.model),
+                             best.run));
   }
   options.model.judged = std::move(best.judged);
   options.model.records = std::move(best.plan);
@@ -185,6 +183,7 @@ int compile_command(CompileOptions& options, const Console& console) {
   tell_name(options.model, options.name, console);
   std::vector<artifact::Program> levels;
   Compiled compiled;
+  options.model.targets = targets;
   for (const std::string& target : targets) {
     options.model.target = target;
     options.model.batch =

@@ -102,6 +102,7 @@ std::string command_text(const TuneOptions& o, const std::vector<tune::Model>& m
           (o.sim ? " --sim" : "") + (o.model.no_fuse ? " --no-fuse" : "");
   add("--target", o.model.target, usual.model.target);
   add("--accuracy", o.model.accuracy, usual.model.accuracy);
+  add("--optimize", o.model.optimize, usual.model.optimize);
   add("--budget", o.budget, usual.budget);
   add("--trials", o.trials, usual.trials);
   add("--tasks", o.tasks, usual.tasks);

@@ -187,6 +187,7 @@ void add_tune_options(CLI::App& command, TuneOptions& o) {
       ->type_name("KIND,...");
   add_shape_options(command, o.model);
   add_build_options(command, o.model);
+  add_optimize_option(command, o.model);
 }
 
 }  // namespace tenon::tools

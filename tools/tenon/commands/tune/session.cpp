@@ -10,7 +10,6 @@
 #include "files/file.h"
 #include "history/model_file.h"
 #include "history/program_table.h"
-#include "plan/text.h"
 #include "runtime/cpus.h"
 #include "search/strategy/strategy.h"
 #include "support/nearest.h"
@@ -18,6 +17,7 @@
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/tune/options.h"
 #include "tools/tenon/commands/tune/words.h"
+#include "tools/tenon/given_plan.h"
 #include "tools/tenon/helper_tools.h"
 #include "tools/tenon/model_program.h"
 #include "tools/tenon/text.h"
@@ -69,9 +69,10 @@ void set_compile(const TuneOptions& o, compile::Options& c) {
   }
   c.fuse = !o.model.no_fuse;
   c.accuracy = accuracy_of(o.model);
+  c.lean = o.model.optimize == "memory";
   c.threads = o.model.compile_threads;
   c.row_major = o.layouts == "row-major";
-  if (!o.model.lock.empty()) c.plan = plan::read_lock(o.model.lock);
+  c.plan = locked_plan(o.model);
 }
 
 void set_budget(const TuneOptions& o, tune::SessionOptions& s) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tenon/commands/same_tensors.h"
+#include "tools/tenon/commands/compare/same_tensors.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/tenon/commands/reference_command.h"
+#include "tools/tenon/commands/compare/reference_command.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
