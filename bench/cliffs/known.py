@@ -43,6 +43,10 @@ def cases():
         draws.resize_case((1, 320, 14, 14), "linear", 2),
         # A second operand whose last panel is not full.
         draws.batched_case(2, 1024, 128, 31),
+        draws.matmul_case(4096, 128, 31),
+        # A second operand that was packed for few rows.
+        draws.batched_case(8, 2, 4096, 256),
+        draws.batched_case(2, 25, 512, 197),
         draws.softmax_case("Softmax", (12, 128, 128), -1),
         gelu_case(128, 3072),
         draws.matmul_case(2048, 512, 1024),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Matrix multiplication, batched or not, either operand transposed or read through an affine map.
 // The second operand is stored in panels of nb*v columns, one linear stream each: at compile time
-// if it is constant, by a packing stage otherwise. The register tile is a few rows times nb
-// vectors; rows are the longest axis that the second operand does not depend on. Work on rows in
-// front of the first operand (a layer norm) is done for all rows beforehand, or for the rows of a
-// tile before the columns are walked through.
+// if it is constant, by a packing stage otherwise; it is read where it lies if few rows need it. The
+// register tile is a few rows times nb vectors; rows are the longest axis that the second operand
+// does not depend on. Work on rows in front of the first operand (a layer norm) is done for all rows
+// beforehand, or for the rows of a tile before the columns are walked through.
 #include "templates/matmul_match.h"
 
 #include <algorithm>
@@ -55,11 +55,11 @@ class Writer {
     if (rows) rows->cut_sums(at_ == kBeforehand);
     if (dot_) {
       pack_groups();
-    } else {
+    } else if (packed_) {
       pack_columns();
     }
     if (narrow_) loop_by_vectors(b_, made(b_, op_.name() + ".h"));
-    b_.layout_split(acc_, dim(op_.axes.size() - 1), {jn_, jv_});
+    if (packed_) b_.layout_split(acc_, dim(op_.axes.size() - 1), {jn_, jv_});
     tile_output();
     tile_sum();
     if (rows && at_ == kByBlock) rows->place_at(tile_loop_);
@@ -98,7 +98,16 @@ class Writer {
                  parts_beside(r, rows));
     jv_ = nb_ * v_;
     jn_ = arith::ceil_div(kvecs, nb_.value);
+    packed_ = ask_packed();
     at_ = ask_at();
+  }
+
+  // Whether each panel is copied; a panel that every row has for itself is read once.
+  bool ask_packed() {
+    if (dot_ || !lies_in_rows(m_, request_)) return true;
+    const int64_t tiles = m_.w.strides[m_.row] == 0 ? in_ * tiles_of(m_.shared) : 1;
+    return b_.ask({HoleKind::kSwitch, out_.id, 1}, "packed", Domain::range(0, 1),
+                  pays_to_pack(m_, tiles, jv_, t_) ? 1 : 0) == 1;
   }
 
   // Tiles of rows by rule: those of the tile that was chosen, and more where somebody has asked for more vectors beside them.
@@ -241,11 +250,11 @@ class Writer {
     deal_out(b_, outer, work / v_);
   }
 
-  // Whole panels, so that nothing is tested inside: what lies beyond the last column is not stored.
+  // Packed panels are whole, so that nothing is tested inside: what lies beyond the last column is not stored.
   void tile_sum() {
-    const size_t rank = op_.axes.size();  // without the dimension of panels
-    const Loop row = b_.axis(acc_, m_.row), k = b_.axis(acc_, rank + 1);
-    const auto [vectors, lanes] = b_.split<2>(b_.axis(acc_, rank), {v_});
+    const size_t rank = op_.axes.size() + (packed_ ? 1 : 0);  // with the dimension of panels
+    const Loop row = b_.axis(acc_, m_.row), k = b_.axis(acc_, rank);
+    const auto [vectors, lanes] = b_.split<2>(b_.axis(acc_, rank - 1), {v_});
     if (dot_) {
       const auto [groups, of_group] = b_.split<2>(k, {schedule::row_of(*dot_).group});
       b_.reorder({groups, row, vectors, lanes, of_group});
@@ -271,6 +280,7 @@ class Writer {
   int64_t v_ = 1;                     // lanes
   int64_t jv_ = 1, jn_ = 1;           // columns of a panel, panels
   int64_t at_ = kBeforehand;          // see Matmul::rows
+  bool packed_ = true;                // the second operand, else it is read where it lies
   bool narrow_;                       // products of bfloat16, to which the first operand is copied
   std::optional<schedule::Dot> dot_;  // that adds several products
 };

@@ -2,6 +2,7 @@
 #include "templates/matmul_match.h"
 
 #include "ir/visit.h"
+#include "templates/edges.h"
 
 namespace tenon::templates {
 
@@ -62,6 +63,20 @@ std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& 
   for (const te::Input& in : dag.inputs) m.constant |= in.constant && in.tensor.same_as(m.w.tensor);
   m.row_stride_bytes = m.x.strides[m.row] * m.x.tensor.dtype().bytes();
   return m;
+}
+
+bool lies_in_rows(const Matmul& m, const Request& request) {
+  const size_t last = m.chain.anchor->axes.size() - 1;
+  return !m.constant && m.w.strides[last] == 1 && may_be_plain(request, m.w.tensor);
+}
+
+// The copy is written once and read once more, all of it from a cache that holds it. Where it lies, a
+// panel is one short run of lines after another, which is not fetched ahead as well: the more so the
+// shorter the runs are.
+bool pays_to_pack(const Matmul& m, int64_t tiles, int64_t columns, const target::Cpu& t) {
+  constexpr int64_t kOneLine = 4, kMoreLines = 6;  // readings that cost as much as a copy
+  const bool one = columns * m.w.tensor.dtype().bytes() <= t.line_bytes;
+  return tiles > (one ? kOneLine : kMoreLines);
 }
 
 bool has_groups(const Matmul& m, int64_t group) {

@@ -7,6 +7,7 @@
 
 #include "templates/anchor.h"
 #include "templates/rows.h"
+#include "templates/template.h"
 
 namespace tenon::templates {
 
@@ -26,6 +27,14 @@ struct Matmul {
 
 // axes: batch.., i, j; one reduction axis k; w has j and k, x has i and k.
 std::optional<Matmul> find_matmul(const te::ComputeDag& dag, const target::Cpu& t);
+
+// Whether each row of w is contiguous along the columns and stored as the model has it, so that whole
+// vectors of it can be read where they lie.
+bool lies_in_rows(const Matmul& m, const Request& request);
+
+// Whether copying w into panels of so many columns beforehand costs less than it saves when each of
+// so many tiles of rows reads all of it.
+bool pays_to_pack(const Matmul& m, int64_t tiles, int64_t columns, const target::Cpu& t);
 
 // Constant weights of the first operand's width, and groups along k that lie side by side in it.
 bool has_groups(const Matmul& m, int64_t group);

@@ -116,6 +116,27 @@ TEST(Cliffs, ProductsToFewColumnsRunAlongTheSum) {
   EXPECT_EQ(chosen(product(9)).family, "matmul");
 }
 
+TEST(Cliffs, FewRowsReadTheSecondOperandWhereItLies) {
+  const auto product = [](int64_t rows, int64_t columns) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {8, rows, 512});
+    const auto w = b.input("W", ir::kF32, {8, 512, columns});
+    b.output(te::batch_matmul(b, "Y", x, w));
+    return b.finish();
+  };
+  for (const char* target : {"x86-64-v3 cores=1", "x86-64-v4 cores=2"}) {
+    for (const int64_t columns : {31, 197, 256}) {
+      for (const int64_t rows : {1, 2, 5, 12}) {
+        const Chosen c = chosen(product(rows, columns), target);
+        EXPECT_EQ(c.family, "matmul");
+        EXPECT_FALSE(c.has("cache_read W")) << target << " " << rows << "\n" << c.trace;
+      }
+      // Many rows pay for the copy.
+      EXPECT_TRUE(chosen(product(384, columns), target).has("cache_read W")) << target;
+    }
+  }
+}
+
 TEST(Cliffs, ShortSumsSideBySideAreVectors) {
   // Two neighbours mixed, as in resizing.
   te::Builder b;

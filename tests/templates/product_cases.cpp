@@ -133,7 +133,18 @@ std::vector<Case> product_cases() {
              "M[b: 3, i: 5, j: 2] = sum(k: 67) X[b, i, k] * W[b, k, j]\n"
              "Y[b: 3, i: 5, j: 2] = max(M[b, i, j] + B[j], 0.0)\n"
              "output Y\n"),
+      // the second operand where it lies, or packed for many rows
+      {"matmul", "few_rows", [] { return matmul_dag(3, 37, 19, false, false, false); }},
+      {"matmul", "many_rows", [] { return matmul_dag(203, 21, 9, false, false, false); }},
+      parsed("matmul", "few_batched_rows",
+             "input X: f32[3, 5, 17]\n"
+             "input W: f32[3, 17, 45]\n"
+             "const B: f32[45]\n"
+             "M[b: 3, i: 5, j: 45] = sum(k: 17) X[b, i, k] * W[b, k, j]\n"
+             "Y[b: 3, i: 5, j: 45] = max(M[b, i, j] + B[j], 0.0)\n"
+             "output Y\n"),
       // tiles of rows whose last vector is cut off
+      {"matmul", "one_constant_panel", [] { return matmul_dag(29, 21, 31, true, false, false); }},
       {"matmul", "one_panel", [] { return matmul_dag(29, 40, 31, false, false, false); }},
   };
 }

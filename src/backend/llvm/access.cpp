@@ -7,6 +7,7 @@
 #include "backend/llvm/shuffle_mask.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/visit.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -122,13 +123,19 @@ Value* Emitter::elements_behind(llvm::Type* element, Value* p, int64_t elements)
   return elements == 0 ? p : b_.CreateGEP(element, p, b_.getInt64(static_cast<uint64_t>(elements)));
 }
 
+// What is asked of a load is often what is asked of the store around it: then it is one value.
+Value* Emitter::own_mask(const Expr& predicate) {
+  const bool stored = active_ != nullptr && active_ == stored_mask_;
+  return stored && ir::equal(predicate, stored_if_) ? active_ : expr(predicate);
+}
+
 Value* Emitter::load(const ir::Load& n) {
   const Storage& s = storage(n.buffer);
   const Expr& index = flat(n.indices);
   const DType t = n.dtype;
   Value* own = nullptr;
   if (n.predicate.defined() && !ir::is_const_true(n.predicate)) {
-    own = expr(n.predicate);
+    own = own_mask(n.predicate);
   }
   if (!s.slots.empty()) {
     Value* v = load_slot(s, t, *as_run(index));
@@ -172,7 +179,7 @@ void Emitter::store_slot(const Storage& s, DType t, const Run& run, Value* v, Va
   const int64_t begin = *ir::const_int(run.base);
   const size_t i = slot_index(*s.place, begin);
   const Slot& slot = s.place->slots[i];
-  if (mask != nullptr) {
+  if (mask != nullptr && !slot.alike) {
     v = b_.CreateSelect(mask, v, load_slot(s, t, run));
   }
   if (slot.lanes == t.lanes) {
@@ -215,7 +222,8 @@ void Emitter::store_value(const ir::Store& n, Value* mask) {
   const Storage& s = storage(n.buffer);
   const Expr& index = flat(n.indices);
   const DType t = n.value.dtype();
-  active_ = mask;
+  active_ = stored_mask_ = mask;
+  stored_if_ = n.predicate;
   Value* v = expr(n.value);
   TENON_CHECK(index.dtype().lanes == t.lanes)
       << "a store of " << t.lanes << " lanes to " << index.dtype().lanes << " places";

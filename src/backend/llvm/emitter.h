@@ -111,6 +111,7 @@ class Emitter {
 
   // access.cpp
   llvm::Value* load(const ir::Load& n);
+  llvm::Value* own_mask(const ir::Expr& predicate);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
   virtual void store(const ir::Store& n);
   void store_value(const ir::Store& n, llvm::Value* mask);
@@ -149,6 +150,8 @@ class Emitter {
   int depth_ = 0;
 
   llvm::Value* active_ = nullptr;
+  llvm::Value* stored_mask_ = nullptr;  // of the store that is being emitted, and its predicate
+  ir::Expr stored_if_;
   // Values of the statement being emitted, by node and by the mask under which they were evaluated.
   struct Key {
     const ir::ExprNode* node;

@@ -6,6 +6,7 @@
 
 #include "backend/llvm/index.h"
 #include "ir/build.h"
+#include "ir/equal.h"
 #include "ir/visit.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -21,10 +22,27 @@ struct Region {
   int64_t iterations = 0;  // 0: not constant
 };
 
+struct Use {
+  Slot run;            // alike: its condition asks the same as long as the buffer lives
+  ir::Expr condition;  // undefined: all lanes count
+};
+
 struct Uses {
-  std::vector<Slot> runs;
+  std::vector<Use> runs;
   bool constant = true;  // so far every access was a run of constant offsets
 };
+
+// Where a buffer is made.
+struct Made {
+  bool in_parallel = false;
+  size_t loops = 0;  // around it
+};
+
+bool is_alike(const Use& a, const Use& b) {
+  const bool asked = a.condition.defined();
+  return a.run.alike && b.run.alike && a.run.begin == b.run.begin && a.run.lanes == b.run.lanes &&
+         asked == b.condition.defined() && (!asked || ir::equal(a.condition, b.condition));
+}
 
 class Planner {
  public:
@@ -43,13 +61,15 @@ class Planner {
   void walk(const ir::Stmt& s, int64_t top, Region region);
   void allocate(const ir::Allocate& n, int64_t top, Region region);
   void scan(const ir::Expr& e, bool parallel);
-  void access(const ir::Buffer& b, const ir::Expr& index, bool parallel);
+  void access(const ir::Buffer& b, const ir::Expr& index, const ir::Expr& condition, bool parallel);
+  bool is_steady(const ir::Expr& condition, const Made& made) const;
   static void promote(Uses& uses, Place& place);
 
   const int64_t alignment_, behind_;
   StoragePlan plan_;
   std::unordered_map<const ir::BufferNode*, Uses> uses_;
-  std::unordered_map<const ir::BufferNode*, bool> made_in_parallel_;
+  std::unordered_map<const ir::BufferNode*, Made> made_;
+  std::vector<const ir::VarNode*> loops_;  // around the statement, outermost first
 };
 
 void Planner::allocate(const ir::Allocate& n, int64_t top, Region region) {
@@ -70,7 +90,7 @@ void Planner::allocate(const ir::Allocate& n, int64_t top, Region region) {
     plan_.workspace_bytes = std::max(plan_.workspace_bytes, top);
   }
   if (place.kind == Place::Kind::kStack) place.behind = behind_;
-  made_in_parallel_[n.buffer.get()] = region.parallel;
+  made_[n.buffer.get()] = {region.parallel, loops_.size()};
   plan_.places[n.buffer.get()] = std::move(place);
   walk(n.body, top, region);
 }
@@ -86,7 +106,9 @@ void Planner::walk(const ir::Stmt& s, int64_t top, Region region) {
     scan(loop->min, parallel);
     scan(loop->extent, parallel);
     const bool enters = loop->loop_kind == ir::ForKind::kParallel;
+    loops_.push_back(loop->var.node());
     walk(loop->body, top, enters ? Region{true, ir::const_int(loop->extent).value_or(0)} : region);
+    loops_.pop_back();
   } else if (const auto* cond = s.as<ir::If>()) {
     scan(cond->condition, parallel);
     walk(cond->then_case, top, region);
@@ -99,7 +121,9 @@ void Planner::walk(const ir::Stmt& s, int64_t top, Region region) {
     scan(store->value, parallel);
     scan(store->predicate, parallel);
     scan(store->indices.front(), parallel);
-    access(store->buffer, store->indices.front(), parallel);
+    access(store->buffer, store->indices.front(), store->predicate, parallel);
+  } else if (const auto* combine = s.as<ir::Combine>()) {
+    access(combine->buffer, ir::Expr(0), ir::Expr(), parallel);
   }
 }
 
@@ -109,14 +133,26 @@ void Planner::scan(const ir::Expr& e, bool parallel) {
   }
   ir::visit(e, [&](const ir::Expr& x) {
     if (const auto* load = x.as<ir::Load>()) {
-      access(load->buffer, load->indices.front(), parallel);
+      access(load->buffer, load->indices.front(), load->predicate, parallel);
     }
   });
 }
 
-void Planner::access(const ir::Buffer& b, const ir::Expr& index, bool parallel) {
-  const auto made = made_in_parallel_.find(b.get());
-  if (made == made_in_parallel_.end()) {
+bool Planner::is_steady(const ir::Expr& condition, const Made& made) const {
+  bool steady = true;
+  ir::visit(condition, [&](const ir::Expr& e) {
+    const auto inside = loops_.begin() + static_cast<std::ptrdiff_t>(made.loops);
+    const auto* v = e.as<ir::VarNode>();
+    steady =
+        steady && e.as<ir::Load>() == nullptr && std::find(inside, loops_.end(), v) == loops_.end();
+  });
+  return steady;
+}
+
+void Planner::access(const ir::Buffer& b, const ir::Expr& index, const ir::Expr& condition,
+                     bool parallel) {
+  const auto made = made_.find(b.get());
+  if (made == made_.end()) {
     return;
   }
   Uses& uses = uses_[b.get()];
@@ -126,9 +162,10 @@ void Planner::access(const ir::Buffer& b, const ir::Expr& index, bool parallel) 
   const auto run = as_run(index);
   const auto begin = run ? ir::const_int(run->base) : std::nullopt;
   const bool dense = run && (run->lanes == 1 || run->stride == 1);
-  uses.constant = begin && dense && made->second == parallel;
+  uses.constant = begin && dense && made->second.in_parallel == parallel;
   if (uses.constant) {
-    uses.runs.push_back({*begin, run->lanes});
+    const bool steady = !condition.defined() || is_steady(condition, made->second);
+    uses.runs.push_back({{*begin, run->lanes, steady}, condition});
   }
 }
 
@@ -136,17 +173,21 @@ void Planner::promote(Uses& uses, Place& place) {
   if (!uses.constant) {
     return;
   }
-  std::sort(uses.runs.begin(), uses.runs.end(), [](const Slot& a, const Slot& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.lanes > b.lanes;
+  std::sort(uses.runs.begin(), uses.runs.end(), [](const Use& a, const Use& b) {
+    return a.run.begin != b.run.begin ? a.run.begin < b.run.begin : a.run.lanes > b.run.lanes;
   });
   std::vector<Slot> slots;
-  for (const Slot& r : uses.runs) {
-    if (slots.empty() || r.begin >= slots.back().begin + slots.back().lanes) {
-      slots.push_back(r);
+  const Use* first = nullptr;  // of the slot
+  for (const Use& u : uses.runs) {
+    if (slots.empty() || u.run.begin >= slots.back().begin + slots.back().lanes) {
+      slots.push_back(u.run);
+      first = &u;
       continue;
     }
-    const int64_t end = std::max(slots.back().begin + slots.back().lanes, r.begin + r.lanes);
-    slots.back().lanes = static_cast<int>(end - slots.back().begin);
+    Slot& slot = slots.back();
+    slot.alike = slot.alike && is_alike(*first, u);
+    const int64_t end = std::max(slot.begin + slot.lanes, u.run.begin + u.run.lanes);
+    slot.lanes = static_cast<int>(end - slot.begin);
   }
   const bool fits =
       slots.size() <= kMaxSlots &&

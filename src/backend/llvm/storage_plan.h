@@ -7,6 +7,8 @@
 //
 //   acc: local f32[32];  acc[0:16], acc[16:32], acc[16]   =>   slots {0, 16 lanes}, {16, 16 lanes}
 //
+// A sum whose last vector is not full is masked alike wherever it stands (Slot::alike).
+//
 // Workspace: global buffers allocated outside parallel loops; those in sibling scopes share space.
 // A buffer allocated inside a parallel loop is private to its iteration and goes to the stack; one
 // that is too large for that gets a place in the workspace for each iteration.
@@ -24,6 +26,9 @@ namespace tenon::backend::llvm_cpu {
 struct Slot {
   int64_t begin = 0;
   int lanes = 1;
+  // Every access is of the whole slot and under one condition: the lanes that it leaves out are
+  // never looked at, so they may hold anything.
+  bool alike = false;
 };
 
 struct Place {
