@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "search/programs.h"
 #include "search/strategy/mutation.h"
@@ -98,6 +99,32 @@ TEST_P(SpaceTest, SameSeedSamePrograms) {
     const auto p = mutated(*s, *x, a), q = mutated(*t, *y, b);
     ASSERT_EQ(bool(p), bool(q));
     if (p) ASSERT_EQ(schedule::to_json(p->trace), schedule::to_json(q->trace));
+  }
+}
+
+TEST_P(SpaceTest, MutantsAreNotTheirParents) {
+  const auto s = space();
+  ASSERT_NE(s, nullptr);
+  Rng rng(5);
+  std::optional<Program> parent;
+  while (!parent) {
+    if (auto drawn = s->sample(rng)) parent = std::move(drawn.value());
+  }
+  int changed = 0;
+  std::map<std::string, int> refused;
+  for (int t = 0; t < 80; ++t) {
+    const auto c = mutated(*s, *parent, rng);
+    if (!c) {
+      ++refused[std::string(illegal_name(c.illegal().code))];
+      continue;
+    }
+    ++changed;
+    ASSERT_NE(c->hash, parent->hash);
+    ASSERT_NE(c->choices, parent->choices);
+  }
+  if (is_of_sketches()) {
+    EXPECT_GE(changed, 10);
+    EXPECT_GE(refused["kUnwanted"], 1) << "of 80 wishes some lead back";
   }
 }
 
