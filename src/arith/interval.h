@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "ir/ir.h"
+#include "support/flat_map.h"
 
 namespace tenon::arith {
 
@@ -64,7 +64,7 @@ class Ranges {
   void keep_facts(size_t count) { facts_.resize(count); }
 
  private:
-  std::unordered_map<const ir::VarNode*, Interval> map_;
+  FlatMap<const ir::VarNode*, Interval> map_;
   std::vector<std::shared_ptr<const Linear>> facts_;
 };
 

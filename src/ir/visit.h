@@ -9,9 +9,8 @@
 // rest. Rebuilding goes through build.h, so trivial folding happens on the way.
 #pragma once
 
-#include <unordered_map>
-
 #include "ir/ir.h"
+#include "support/flat_map.h"
 #include "support/function_ref.h"
 
 namespace tenon::ir {
@@ -45,7 +44,7 @@ Stmt rewrite(const Stmt& s, FunctionRef<Expr(const Expr&)> on_expr,
 // The same for loads alone: what has none inside is not looked at.
 Expr rewrite_loads(const Expr& e, FunctionRef<Expr(const Load&)> fn);
 
-using VarMap = std::unordered_map<const VarNode*, Expr>;
+using VarMap = FlatMap<const VarNode*, Expr>;
 Expr substitute(const Expr& e, const VarMap& map);
 Stmt substitute(const Stmt& s, const VarMap& map);
 

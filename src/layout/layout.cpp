@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "support/check.h"
 
@@ -16,16 +17,18 @@ using Shape = std::vector<int64_t>;
 // Far more than any tensor; products below it do not overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 48;
 
+// False, and the product as it was, if it would pass kMaxElements.
+bool multiply(int64_t& product, int64_t x) {
+  if (x > kMaxElements / product) return false;
+  product *= x;
+  return true;
+}
+
 // Nothing if the product passes kMaxElements.
 std::optional<int64_t> product_of(const Shape& v) {
   int64_t p = 1;
-  for (const int64_t x : v) {
-    if (x > kMaxElements / p) {
-      return std::nullopt;
-    }
-    p *= x;
-  }
-  return p;
+  const bool fits = std::all_of(v.begin(), v.end(), [&p](int64_t x) { return multiply(p, x); });
+  return fits ? std::optional(p) : std::nullopt;
 }
 
 int64_t elements_of(const Shape& shape) {
@@ -63,10 +66,8 @@ std::string why_not_reorder(const Shape& shape, const Shape& perm) {
   if (perm.size() != shape.size()) {
     return fmt::format("reorder names {} dimensions, the layout has {}", perm.size(), shape.size());
   }
-  Shape sorted = perm;
-  std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 0; i < sorted.size(); ++i) {
-    if (sorted[i] != static_cast<int64_t>(i)) {
+  for (size_t i = 0; i < perm.size(); ++i) {
+    if (std::find(perm.begin(), perm.end(), static_cast<int64_t>(i)) == perm.end()) {
       return "reorder does not name each dimension once";
     }
   }
@@ -168,6 +169,27 @@ Shape shape_after(const Shape& shape, const LayoutStep& step) {
   return out;
 }
 
+// What takes the place of the extent of `step.dim` in the number of elements; nothing if it is too large.
+std::optional<int64_t> extents_after(int64_t extent, const LayoutStep& step) {
+  if (step.op == LayoutOp::kSplit) return product_of(step.args);
+  if (step.op == LayoutOp::kUnfold) {
+    return product_of({tiles_of(extent, step.args[0], step.args[1]), step.args[0]});
+  }
+  return std::accumulate(step.args.begin(), step.args.end(), extent);
+}
+
+// How many elements shape_after(shape, step) has; nothing if they are too many.
+std::optional<int64_t> elements_after(const Shape& shape, const LayoutStep& step) {
+  if (step.op == LayoutOp::kReorder || step.op == LayoutOp::kFuse ||
+      step.op == LayoutOp::kSwizzle) {
+    return product_of(shape);
+  }
+  const int64_t extent = shape[at(step.dim)];
+  int64_t p = elements_of(shape) / extent;
+  const auto extents = extents_after(extent, step);
+  return extents && multiply(p, *extents) ? std::optional(p) : std::nullopt;
+}
+
 bool leaves_padding(const Shape& shape, const LayoutStep& step) {
   switch (step.op) {
     case LayoutOp::kSplit:
@@ -260,6 +282,12 @@ double Layout::growth() const {
   return static_cast<double>(elements_of(storage_)) / static_cast<double>(elements_of(logical_));
 }
 
+double Layout::growth_after(const LayoutStep& step) const {
+  const auto stored = elements_after(storage_, step);
+  TENON_CHECK(stored.has_value()) << "a layout of more than 2^48 elements";
+  return static_cast<double>(*stored) / static_cast<double>(elements_of(logical_));
+}
+
 std::string Layout::why_not(const LayoutStep& step) const {
   if (const size_t n = arguments_of(step.op); n != 0 && step.args.size() != n) {
     return fmt::format("{} takes {} numbers, not {}", to_string(step.op), n, step.args.size());
@@ -297,18 +325,22 @@ std::string Layout::why_not(const LayoutStep& step) const {
     case LayoutOp::kReorder:
       break;
   }
-  if (reason.empty() && !product_of(shape_after(storage_, step))) {
+  if (reason.empty() && !elements_after(storage_, step)) {
     reason = "the layout would store more than 2^48 elements";
   }
   return reason;
 }
 
-Layout Layout::then(const LayoutStep& step) const {
+void Layout::append(const LayoutStep& step) {
   const std::string reason = why_not(step);
   TENON_CHECK(reason.empty()) << to_string(step.op) << ": " << reason;
+  storage_ = shape_after(storage_, step);
+  steps_.push_back(step);
+}
+
+Layout Layout::then(const LayoutStep& step) const {
   Layout r = *this;
-  r.storage_ = shape_after(storage_, step);
-  r.steps_.push_back(step);
+  r.append(step);
   return r;
 }
 

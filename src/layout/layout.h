@@ -62,10 +62,13 @@ class Layout {
   bool duplicates() const;
   // Stored elements / logical elements.
   double growth() const;
+  // growth() of then(step); why_not(step) must be empty.
+  double growth_after(const LayoutStep& step) const;
 
   // Empty if `step` fits the current storage shape, otherwise a sentence that says why not.
   std::string why_not(const LayoutStep& step) const;
   Layout then(const LayoutStep& step) const;  // why_not(step) must be empty
+  void append(const LayoutStep& step);        // becomes then(step)
   Layout split(int64_t dim, std::vector<int64_t> factors) const;
   Layout reorder(std::vector<int64_t> perm) const;
   Layout fuse(int64_t dim, int64_t count) const;

@@ -182,7 +182,7 @@ Result<void> check_layout(const State& s, StageRef stage, const LayoutStep& step
     return Illegal{.code = IllegalCode::kBadLayout, .stage = stage.id};
   }
   if (step.op == LayoutOp::kPad || step.op == LayoutOp::kUnfold || step.op == LayoutOp::kSplit) {
-    const double growth = st.layout.then(step).growth();
+    const double growth = st.layout.growth_after(step);
     if (growth > kMaxGrowth && growth > st.layout.growth()) {
       return Illegal{.code = IllegalCode::kLayoutGrowth,
                      .stage = stage.id,
@@ -204,7 +204,7 @@ void apply_layout(State& s, StageRef stage, const LayoutStep& step) {
   const layout::Layout one = layout::Layout(old.shape()).then(step);
   Stage& st = s.edit(stage.id);
   st.buffer = ir::Buffer::make(old.name(), old.dtype(), one.storage_shape(), st.scope);
-  st.layout = st.layout.then(step);
+  st.layout.append(step);
   if (step.op == LayoutOp::kPad) st.zero_padding = true;
   if (!st.is_input()) rebuild_writer(st, one, step);
   const ir::Buffer fresh = st.buffer;

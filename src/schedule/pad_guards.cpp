@@ -40,24 +40,43 @@ ir::Expr without_inside(const ir::Expr& condition, const ir::Expr& index, int64_
   return keeps_inside(condition, index, extent) ? ir::make_bool(true) : condition;
 }
 
+// Takes conditions away from selects that read `buffer`; what does not read it stays as it is.
+class GuardStripper : public ir::Mutator {
+ public:
+  GuardStripper(const ir::Buffer& buffer, size_t dim, arith::Interval inside,
+                const arith::Ranges& ranges)
+      : buffer_(buffer), dim_(dim), inside_(inside), ranges_(ranges) {}
+
+  ir::Expr mutate(const ir::Expr& e) override {
+    if ((e.load_mask() & buffer_.mask()) == 0) return e;
+    const ir::Expr x = descend(e);
+    const auto* sel = x.as<ir::Select>();
+    if (sel == nullptr || !ir::is_zero(sel->on_false)) return x;
+    const auto* read = sel->on_true.as<ir::Load>();
+    if (read == nullptr || !read->buffer.same_as(buffer_)) return x;
+    const ir::Expr& index = read->indices[dim_];
+    const arith::Interval at = arith::interval_of(index, ranges_);
+    if (at.lo < inside_.lo || at.hi > inside_.hi) return x;
+    const ir::Expr rest = without_inside(sel->condition, index, buffer_.shape()[dim_]);
+    return rest.same_as(sel->condition) ? x : ir::select(rest, sel->on_true, sel->on_false);
+  }
+
+ private:
+  const ir::Buffer& buffer_;
+  const size_t dim_;
+  const arith::Interval inside_;  // of the dimension with its padding
+  const arith::Ranges& ranges_;
+};
+
 }  // namespace
 
 void strip_pad_guards(State& s, const ir::Buffer& buffer, size_t dim, int64_t before,
                       int64_t after) {
+  const arith::Interval inside{-before, buffer.shape()[dim] + after - 1};
   for (const StageId id : s.readers_of(buffer)) {
     const te::OpRef op = s.stage(id).op;
     const arith::Ranges ranges = op->ranges();
-    const ir::Expr body = ir::rewrite(op->body, [&](const ir::Expr& e) {
-      const auto* sel = e.as<ir::Select>();
-      if (sel == nullptr || !ir::is_zero(sel->on_false)) return e;
-      const auto* read = sel->on_true.as<ir::Load>();
-      if (read == nullptr || !read->buffer.same_as(buffer)) return e;
-      const int64_t extent = buffer.shape()[dim];
-      const arith::Interval at = arith::interval_of(read->indices[dim], ranges);
-      if (at.lo < -before || at.hi >= extent + after) return e;
-      const ir::Expr rest = without_inside(sel->condition, read->indices[dim], extent);
-      return rest.same_as(sel->condition) ? e : ir::select(rest, sel->on_true, sel->on_false);
-    });
+    const ir::Expr body = GuardStripper(buffer, dim, inside, ranges).mutate(op->body);
     if (body.same_as(op->body)) continue;
     auto changed = std::make_shared<te::ComputeOp>(*op);
     changed->body = body;
