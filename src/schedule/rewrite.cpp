@@ -11,10 +11,7 @@ void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer,
   const te::OpRef op = s.stage(stage).op;
   const ir::Expr body = ir::rewrite_loads(
       op->body, [&](const ir::Load& l) { return l.buffer.same_as(buffer) ? fn(l) : ir::Expr(&l); });
-  if (body.same_as(op->body)) return;
-  auto changed = std::make_shared<te::ComputeOp>(*op);
-  changed->body = body;
-  s.edit(stage).op = std::move(changed);
+  if (!body.same_as(op->body)) s.edit(stage).op = with_body(*op, body);
 }
 
 namespace {
@@ -43,6 +40,12 @@ std::vector<ir::Expr> variables(const std::vector<te::Axis>& axes) {
   std::vector<ir::Expr> out;
   for (const te::Axis& a : axes) out.push_back(a.var);
   return out;
+}
+
+te::OpRef with_body(const te::ComputeOp& op, const ir::Expr& body) {
+  auto changed = std::make_shared<te::ComputeOp>(op);
+  changed->body = body;
+  return changed;
 }
 
 te::OpRef with_output(const te::ComputeOp& op, const ir::Buffer& output) {

@@ -16,6 +16,7 @@ void rewrite_reads(State& s, StageId stage, const ir::Buffer& buffer,
 ir::Expr replace_axes(const ir::Expr& e, const ir::VarMap& map, const arith::Ranges& ranges);
 std::vector<ir::Expr> variables(const std::vector<te::Axis>& axes);
 
+te::OpRef with_body(const te::ComputeOp& op, const ir::Expr& body);
 // Gives `op` another output buffer.
 te::OpRef with_output(const te::ComputeOp& op, const ir::Buffer& output);
 // out[axes] = in[axes]: same shape, fresh axes named like `like`'s.

@@ -9,7 +9,9 @@ namespace tenon::schedule {
 
 State::State(std::shared_ptr<const te::ComputeDag> dag,
              std::shared_ptr<const target::Target> target)
-    : dag_(std::move(dag)), target_(std::move(target)) {
+    : dag_(std::move(dag)),
+      target_(std::move(target)),
+      inlined_bodies_(std::make_shared<InlinedBodies>()) {
   const auto add = [&](std::shared_ptr<Stage> s) {
     s->id = static_cast<StageId>(stages_.size());
     s->name = s->buffer.name();

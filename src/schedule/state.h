@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/inlined_bodies.h"
 #include "schedule/stage.h"
 #include "support/result.h"
 #include "target/target.h"
@@ -35,7 +36,8 @@ class State {
   // How much larger than the definition's the rounding errors may be.
   double error_factor() const;
 
-  // For primitives only.
+  // For primitives only; shared by all states that were made from the same initial one.
+  InlinedBodies& inlined_bodies() const { return *inlined_bodies_; }
   Stage& edit(StageId s);
   // A new stage with a fresh id, placed right before (or after) `neighbour` in the order.
   StageId insert(Stage s, StageId neighbour, bool before);
@@ -45,6 +47,7 @@ class State {
  private:
   std::shared_ptr<const te::ComputeDag> dag_;
   std::shared_ptr<const target::Target> target_;
+  std::shared_ptr<InlinedBodies> inlined_bodies_;
   std::vector<std::shared_ptr<Stage>> stages_;
   std::vector<StageId> order_;
 };

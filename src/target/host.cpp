@@ -208,7 +208,7 @@ Target host_target() {
   if (t.machine.starts_with("AuthenticAMD 25/")) {
     t.cpu().datapath_bytes = std::min(t.cpu().datapath_bytes, 32);
   }
-  t.cpu().rates = known_rates(t.machine).value_or(t.cpu().rates);
+  t.cpu().rates = known_rates(t.machine).value_or(guessed_rates(t.cpu().datapath_bytes));
   set_topology(t.cpu());
   return t;
 }

@@ -45,6 +45,7 @@ Target make_target(const Row& row) {
   cpu.features = row.features;
   cpu.vector_bytes = row.vector_bytes;
   cpu.datapath_bytes = row.vector_bytes;
+  cpu.rates = guessed_rates(cpu.datapath_bytes);
   cpu.vector_registers = row.vector_registers;
   cpu.has_fma = row.has_fma;
   cpu.l2_bytes = row.l2_bytes;

@@ -165,6 +165,18 @@ TEST(Parts, AskingForTheOtherIsABug) {
   EXPECT_FALSE(runs_here(some_gpu()));
 }
 
+TEST(Rates, OfUnknownProcessorsFollowTheWidthOfTheirUnits) {
+  EXPECT_TRUE(known_rates("AuthenticAMD 25/17/1"));
+  EXPECT_TRUE(known_rates("AuthenticAMD 26/2/1"));
+  EXPECT_TRUE(known_rates("GenuineIntel 6/207/2"));
+  EXPECT_EQ(known_rates("GenuineIntel 6/20/7"), std::nullopt);
+  EXPECT_EQ(guessed_rates(16), guessed_rates(32));
+  EXPECT_GT(guessed_rates(64).flops_per_byte, guessed_rates(32).flops_per_byte);
+  EXPECT_GT(guessed_rates(64).flops_per_cached_byte, guessed_rates(32).flops_per_cached_byte);
+  EXPECT_EQ(parse_target("x86-64-v3").cpu().rates, guessed_rates(32));
+  EXPECT_EQ(parse_target("x86-64-v4").cpu().rates, guessed_rates(64));
+}
+
 TEST(Text, OfAnyTargetIsReadBack) {
   std::vector<Target> all = known_targets();
   all.insert(all.end(), gpu_targets().begin(), gpu_targets().end());

@@ -226,6 +226,14 @@ TEST(Algorithms, ProductsAreDirectWhereDataMovesSlowly) {
   EXPECT_EQ(chosen(plain_dag(128, 768, 768), 1, slow), "matmul");
 }
 
+// A Xeon that no row names took 0.79 to 0.92 of the time for BERT-base and ResNet-50 with direct products.
+TEST(Algorithms, ProductsAreDirectOnUnknownWideUnits) {
+  const target::Target unknown = target::parse_target("x86-64-v4");
+  EXPECT_EQ(chosen(plain_dag(128, 768, 768), 1, unknown.cpu().rates), "matmul");
+  EXPECT_EQ(chosen(plain_dag(128, 768, 3072), 2, unknown.cpu().rates), "matmul");
+  EXPECT_EQ(chosen(pointwise_dag({1, 1024, 14, 14}, 256, 1), 2, unknown.cpu().rates), "conv");
+}
+
 // A core reads the sums that it made, except where that takes small or uneven blocks.
 TEST(Algorithms, CoresShareOutRowsOfSums) {
   const auto along = [](const te::ComputeDag& dag) {

@@ -24,6 +24,17 @@ int64_t count_reads(const ir::Expr& e, const ir::Buffer& b) {
   return n;
 }
 
+// The body of `reader` with `op` in place of its reads of `buffer`.
+ir::Expr body_with(const te::ComputeOp& reader, const te::ComputeOp& op, const ir::Buffer& buffer) {
+  const arith::Ranges ranges = reader.ranges();
+  return ir::rewrite_loads(reader.body, [&](const ir::Load& read) {
+    if (!read.buffer.same_as(buffer)) return ir::Expr(&read);
+    ir::VarMap map;
+    for (size_t d = 0; d < op.axes.size(); ++d) map[op.axes[d].var.node()] = read.indices[d];
+    return replace_axes(op.body, map, ranges);
+  });
+}
+
 }  // namespace
 
 Result<void> ComputeInline::check(const State& s) const {
@@ -50,14 +61,12 @@ Result<void> ComputeInline::check(const State& s) const {
 
 void ComputeInline::apply(State& s) const {
   const te::OpRef op = s[stage].op;
-  const ir::Buffer buffer = s[stage].buffer;
   for (const StageId r : s.readers(stage.id)) {
-    const arith::Ranges ranges = s.stage(r).op->ranges();
-    rewrite_reads(s, r, buffer, [&](const ir::Load& read) {
-      ir::VarMap map;
-      for (size_t d = 0; d < op->axes.size(); ++d) map[op->axes[d].var.node()] = read.indices[d];
-      return replace_axes(op->body, map, ranges);
-    });
+    const te::OpRef reader = s.stage(r).op;
+    const ir::Expr* known = s.inlined_bodies().find(*reader, *op);
+    const ir::Expr body = known != nullptr ? *known : body_with(*reader, *op, s[stage].buffer);
+    if (known == nullptr) s.inlined_bodies().add(*reader, op, body);
+    s.edit(r).op = with_body(*reader, body);
   }
   Stage& st = s.edit(stage.id);
   st.place = Place::kInlined;

@@ -182,7 +182,7 @@ class Annotator {
     const auto read = [&](const schedule::Trace& trace) { return location_in(trace, id, loops); };
     const int64_t at = b_.ask({HoleKind::kLocation, id, 0}, "location", Domain::of(values),
                               values.back(), alike, read);
-    if (at == 1) b_.compute_inline(StageRef{id});
+    if (at == 1) b_.add_checked(schedule::ComputeInline{StageRef{id}});
     if (at >= 2) b_.compute_at(StageRef{id}, loops[static_cast<size_t>(at - 2)]);
   }
 
