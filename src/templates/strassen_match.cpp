@@ -51,6 +51,17 @@ double direct_cost(const Dense& d, const target::Cpu& t) {
   return overlapped(2 * rows * weights, 4 * weights, t);
 }
 
+// Each panel of columns reads the sums of all rows, and waits for memory where the last cache does not hold them beside the
+// weights and products that pass through. Of targets that leave their last cache open nothing is known.
+double waiting_cost(const Dense& d, const target::Cpu& t) {
+  const int64_t half = half_of(d.product.rows), vectors = d.columns / 2 / lanes_of(d, t);
+  const int64_t sums = 4 * kStrassenProducts * d.outer * half * half_of(d.k);
+  if (vectors == 0 || t.l3_bytes == 0 || sums <= t.l3_bytes / 2) return 0;
+  const int64_t panels = vectors / choose_tile(vectors, half, 1, t).kb;
+  if (shares_rows(d, t, panels)) return 0;
+  return t.rates.flops_per_byte * static_cast<double>(sums * panels) / t.memory_share();
+}
+
 double strassen_cost(const Dense& d, const target::Cpu& t) {
   constexpr double kBytes = 12.0;  // of a sum that is made, of a product that is combined
   const auto k = static_cast<double>(half_of(d.k)),
@@ -59,7 +70,8 @@ double strassen_cost(const Dense& d, const target::Cpu& t) {
   return overlapped(2 * kStrassenProducts * rows * k * columns, 4 * kStrassenProducts * k * columns,
                     t) +
          t.rates.flops_per_cached_byte * kBytes * kStrassenProducts * rows * (k + columns) /
-             t.cores;
+             t.cores +
+         waiting_cost(d, t);
 }
 
 }  // namespace
