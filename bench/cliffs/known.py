@@ -47,6 +47,11 @@ def cases():
         # A second operand that was packed for few rows.
         draws.batched_case(8, 2, 4096, 256),
         draws.batched_case(2, 25, 512, 197),
+        # Results written panel after panel, a line of every row or channel at a time.
+        draws.batched_case(8, 1024, 5, 512),
+        draws.conv_case("pointwise", (1, 19, 128, 128), 960, [1, 1], 1, 1, 1),
+        # Sums of Strassen's algorithm that no cache holds.
+        draws.matmul_case(1000, 3072, 768),
         draws.softmax_case("Softmax", (12, 128, 128), -1),
         gelu_case(128, 3072),
         draws.matmul_case(2048, 512, 1024),

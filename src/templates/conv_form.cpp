@@ -176,11 +176,22 @@ class FormChooser {
     f_.most_vectors = std::max(r.kb, std::min(tileable, kMostVectors));
   }
 
+  // A plain result has a page or more for each channel: a tile of positions after the other would write a line of every page.
+  // A block of channels after the other reads the input again for each, which pays where the result is larger.
+  bool scatters() const {
+    constexpr int64_t kPage = 4096, kReadsForAWrite = 4;
+    const int64_t y = bytes_of(c_.chain.final->output);
+    const int64_t blocks = arith::ceil_div(op_.axes[1].extent, f_.v);
+    return c_.pointwise && f_.y_block == 1 && y / op_.axes[1].extent >= kPage &&
+           bytes_of(c_.x) * blocks <= kReadsForAWrite * y;
+  }
+
   // A core that computes some of the channels reads all of the input, part of which another core
   // has just written; one that computes some of the positions reads all of the weights, which every
   // core keeps.
   int64_t along(int64_t pieces) const {
     const int64_t x = bytes_of(c_.x), w = bytes_of(c_.w);
+    if (scatters() && balance(pieces, t_.cores) >= 0.9) return kChannels;
     const bool local = c_.pointwise && f_.x >= 64 * t_.cores && w <= t_.l2_bytes / 2 && w < 3 * x;
     return local || balance(pieces, t_.cores) < 0.9 ? kPositions : kChannels;
   }

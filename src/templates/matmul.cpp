@@ -212,15 +212,22 @@ class Writer {
     b_.layout_reorder(w, perm);
   }
 
+  // Whether all columns of the second operand stay in the first-level cache while a tile of rows is multiplied: then rows of the
+  // result are written one after the other, and nothing is read more often for it.
+  bool keeps_columns() const {
+    const int64_t bytes = op_.reduce_axes[0].extent * jn_ * jv_ * m_.w.tensor.dtype().bytes();
+    return packed_ && 2 * bytes <= t_.l1d_bytes;
+  }
+
   // The loops over tiles, those that the cores share out first.
   std::vector<Loop> order_tiles(Loop rows, Loop columns) const {
     std::vector<Loop> outer;
-    int64_t pieces = jn_;
-    for (const size_t d : m_.batch) {
-      outer.push_back(b_.axis(out_, d));
-      pieces *= op_.axes[d].extent;
-    }
-    const bool by_column = at_ == kBeforehand && balance(pieces, t_.cores) >= 0.9;
+    for (const size_t d : m_.batch) outer.push_back(b_.axis(out_, d));
+    const int64_t items = tiles_of(m_.batch);
+    const bool by_row =
+        keeps_columns() && balance(items * tiles_of(m_.shared) * in_, t_.cores) >= 0.9;
+    const bool by_column =
+        at_ == kBeforehand && !by_row && balance(items * jn_, t_.cores) >= 0.9;
     if (by_column) outer.push_back(columns);
     for (const size_t d : m_.shared) outer.push_back(b_.axis(out_, d));
     outer.push_back(rows);

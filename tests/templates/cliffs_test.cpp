@@ -16,12 +16,16 @@ struct Chosen {
   bool has(std::string_view line) const { return trace.find(line) != std::string::npos; }
 };
 
-Chosen chosen(te::ComputeDag made, const std::string& target = "x86-64-v4 cores=2") {
+Chosen chosen(te::ComputeDag made, const std::string& target, const Request& request) {
   const auto dag = std::make_shared<const te::ComputeDag>(std::move(made));
   const schedule::State initial(
       dag, std::make_shared<const target::Target>(target::parse_target(target)));
-  const Choice choice = choose(initial, {.borders = false});
+  const Choice choice = choose(initial, request);
   return {choice.name, schedule::to_text(choice.trace, initial)};
+}
+
+Chosen chosen(te::ComputeDag made, const std::string& target = "x86-64-v4 cores=2") {
+  return chosen(std::move(made), target, {.borders = false});
 }
 
 te::ComputeDag conv_dag(const std::vector<int64_t>& x, const std::vector<int64_t>& w,
@@ -114,6 +118,39 @@ TEST(Cliffs, ProductsToFewColumnsRunAlongTheSum) {
     EXPECT_TRUE(c.has("rfactor Y")) << c.trace;
   }
   EXPECT_EQ(chosen(product(9)).family, "matmul");
+}
+
+// With few summands most of the time goes to the result, which is written as it lies in memory.
+TEST(Cliffs, ProductsOfFewSummandsWriteRowAfterRow) {
+  const auto product = [](int64_t k) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {8, 1024, k});
+    const auto w = b.input("W", ir::kF32, {8, k, 512});
+    b.output(te::batch_matmul(b, "Y", x, w));
+    return b.finish();
+  };
+  for (const int64_t k : {1, 5}) {
+    const Chosen c = chosen(product(k));
+    EXPECT_TRUE(c.has("reorder Y [b, i.0, j.0,")) << c.trace;
+  }
+  EXPECT_TRUE(chosen(product(512)).has("reorder Y [b, j.0, i.0,"));
+}
+
+TEST(Cliffs, WideResultsAreWrittenChannelAfterChannel) {
+  const auto pointwise = [](int64_t in, int64_t to) {
+    return conv_dag({1, in, 128, 128}, {to, in, 1, 1}, {{1, 1}, {}, {}, {}, 1});
+  };
+  const auto row_major = [&](int64_t in, int64_t to) {
+    const Request plain{.fixed = {{"X", layout::Layout({1, in, 128, 128})},
+                                  {"Y", layout::Layout({1, to, 128, 128})}},
+                        .borders = false};
+    return chosen(pointwise(in, to), "x86-64-v4 cores=2", plain);
+  };
+  const Chosen wide = row_major(19, 960);
+  EXPECT_TRUE(wide.has("reorder Y [n, k.0, y_x.0,")) << wide.trace;
+  // The input would be read too often.
+  const Chosen deep = row_major(960, 64);
+  EXPECT_FALSE(deep.has("reorder Y [n, k.0, y_x.0,")) << deep.trace;
 }
 
 TEST(Cliffs, FewRowsReadTheSecondOperandWhereItLies) {
