@@ -226,8 +226,7 @@ class Writer {
     const int64_t items = tiles_of(m_.batch);
     const bool by_row =
         keeps_columns() && balance(items * tiles_of(m_.shared) * in_, t_.cores) >= 0.9;
-    const bool by_column =
-        at_ == kBeforehand && !by_row && balance(items * jn_, t_.cores) >= 0.9;
+    const bool by_column = at_ == kBeforehand && !by_row && balance(items * jn_, t_.cores) >= 0.9;
     if (by_column) outer.push_back(columns);
     for (const size_t d : m_.shared) outer.push_back(b_.axis(out_, d));
     outer.push_back(rows);
