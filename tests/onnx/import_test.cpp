@@ -239,5 +239,22 @@ TEST(Import, AttributesMustHaveTheirType) {
   EXPECT_TRUE(says(refusal(text), "attribute 'axis' has the wrong type"));
 }
 
+// MaxPool of one image with a window of so many rows and columns.
+size_t nodes_of_pool(int64_t rows, int64_t columns) {
+  const std::string window = "attribute { name: \"kernel_shape\" type: INTS ints: " +
+                             std::to_string(rows) + " ints: " + std::to_string(columns) + " }";
+  return import_text("graph { name: \"g\" " + value("input", "x", "1 2 9 9") +
+                     node("MaxPool", "x", "y", window) + value("output", "y", "") + "}")
+      .graph.nodes.size();
+}
+
+TEST(Import, LargeWindowsAreTwoPools) {
+  EXPECT_EQ(nodes_of_pool(5, 5), 2U);
+  EXPECT_EQ(nodes_of_pool(3, 9), 2U);
+  EXPECT_EQ(nodes_of_pool(3, 3), 1U);
+  EXPECT_EQ(nodes_of_pool(1, 9), 1U);  // a row alone is one already
+  EXPECT_EQ(nodes_of_pool(9, 1), 1U);
+}
+
 }  // namespace
 }  // namespace tenon::onnx

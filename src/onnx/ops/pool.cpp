@@ -113,6 +113,39 @@ ir::Expr power(const ir::Expr& x, double exponent) {
 
 ir::Expr absolute(const ir::Expr& x) { return ir::call(ir::Intrinsic::kAbs, {x}); }
 
+// The windows along dimension `keep` alone, or along all others.
+WindowSet along(const WindowSet& w, size_t keep, bool others) {
+  WindowSet part = w;
+  for (size_t d = 0; d < w.kernel.size(); ++d) {
+    if ((d == keep) != others) continue;
+    part.kernel[d] = part.params.stride[d] = part.params.dilation[d] = 1;
+    part.params.pad_before[d] = part.params.pad_after[d] = 0;
+  }
+  return part;
+}
+
+// A window of many taps is as good as one of its rows and then one of its columns, with fewer taps in all: maxima are the
+// same, and so are means but for rounding. Rows lie side by side in memory, so that most taps are whole vectors.
+constexpr int64_t kTapsOfTwoPools = 25;
+
+bool is_two_pools(const WindowSet& w, ir::DType t, te::Pool kind) {
+  int64_t taps = 1;
+  for (const int64_t k : w.kernel) taps *= k;
+  const bool is_exact = kind == te::Pool::kMax || t == ir::kF32 || t == ir::kF64;
+  return is_exact && taps >= kTapsOfTwoPools && 2 * w.kernel.back() <= taps && w.kernel.back() > 1;
+}
+
+ValueId pooled(Convert& c, const std::string& name, const WindowSet& w, te::Pool kind) {
+  const auto pool = [&](const std::string& of, ValueId x, const WindowSet& part) {
+    return c.b().compute(of, {x}, [&](te::Builder& b, Tensors in) {
+      return te::pool(b, of, in[0], kind, part.kernel, part.params);
+    });
+  };
+  if (!is_two_pools(w, c.dtype(0), kind)) return pool(name, c.input(0), w);
+  const size_t last = w.kernel.size() - 1;
+  return pool(name, pool(name + ".rows", c.input(0), along(w, last, true)), along(w, last, false));
+}
+
 double lp_order(Convert& c) {
   const int64_t p = c.int_or("p", 2);
   if (p < 1) refuse("'p' is {}", p);
@@ -129,9 +162,7 @@ std::vector<int64_t> spatial_dims(Convert& c) {
 
 std::vector<ValueId> convert_max_pool(Convert& c) {
   const WindowSet w = read_windows(c, kernel_shape(c));
-  std::vector<ValueId> out{c.b().compute("max_pool", {c.input(0)}, [&](te::Builder& b, Tensors x) {
-    return te::pool(b, "max_pool", x[0], te::Pool::kMax, w.kernel, w.params);
-  })};
+  std::vector<ValueId> out{pooled(c, "max_pool", w, te::Pool::kMax)};
   if (c.has_output(1)) out.push_back(max_indices(c, w, out[0]));
   return out;
 }
@@ -145,9 +176,7 @@ std::vector<ValueId> convert_average_pool(Convert& c) {
   const ir::DType t = c.dtype(0);
   if (!with_pad || !incomplete) {
     const auto kind = with_pad ? te::Pool::kAverageIncludePad : te::Pool::kAverage;
-    return {c.b().compute("average_pool", {c.input(0)}, [&](te::Builder& b, Tensors x) {
-      return te::pool(b, "average_pool", x[0], kind, w.kernel, w.params);
-    })};
+    return {pooled(c, "average_pool", w, kind)};
   }
   const Shape out = pooled_shape(c, w);
   if (count_elements(out) > (int64_t{1} << 26)) refuse("the output is too large");
