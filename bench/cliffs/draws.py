@@ -157,15 +157,19 @@ def draw_batched(rng):
     return batched_case(pick(rng, (2, 8, 12, 16, 96)), *(pick(rng, LENGTHS) for _ in range(3)))
 
 
-def draw_pool(rng):
-    k, side, stride = pick(rng, (2, 3, 5, 7)), pick(rng, SIDES, 14), pick(rng, (1, 2, 2, 3))
-    x = (pick(rng, (1, 1, 4)), pick(rng, CHANNELS), side, side)
+def pool_case(kind, x, k, stride):
+    side = x[2]
     out = convolved(side, k, stride, 1, k // 2)
     attributes = {"kernel_shape": [k, k], "strides": [stride] * 2, "pads": [k // 2] * 4}
-    kind = str(rng.choice(["MaxPool", "AveragePool"]))
     used = taps(side, out, k, stride, 1, k // 2)
     return Case(f"{kind.lower()}_{text(x)}_k{k}_s{stride}", [(kind, ["x"], ["y"], attributes)], {"x": x}, {},
                 (x[0], x[1], out, out), 2.0 * x[0] * x[1] * used * used)
+
+
+def draw_pool(rng):
+    k, side, stride = pick(rng, (2, 3, 5, 7)), pick(rng, SIDES, 14), pick(rng, (1, 2, 2, 3))
+    x = (pick(rng, (1, 1, 4)), pick(rng, CHANNELS), side, side)
+    return pool_case(str(rng.choice(["MaxPool", "AveragePool"])), x, k, stride)
 
 
 def resize_case(x, mode, scale):

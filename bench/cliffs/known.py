@@ -50,6 +50,10 @@ def cases():
         # Results written panel after panel, a line of every row or channel at a time.
         draws.batched_case(8, 1024, 5, 512),
         draws.conv_case("pointwise", (1, 19, 128, 128), 960, [1, 1], 1, 1, 1),
+        # Large windows on row-major images.
+        draws.pool_case("AveragePool", (1, 192, 128, 128), 5, 2),
+        # Channels that fill no vectors.
+        draws.transposed_case(480, 80, 21, 2, 2),
         # Sums of Strassen's algorithm that no cache holds.
         draws.matmul_case(1000, 3072, 768),
         draws.softmax_case("Softmax", (12, 128, 128), -1),

@@ -82,6 +82,8 @@ void merge_products(Graph& g, const PassContext& context);
 void scale_weights(Graph& g, const PassContext& context);
 // add(reshape(y), x) -> reshape(add(y, reshape(x))) behind matrix products, where only dimensions of one element differ.
 void sink_reshapes(Graph& g, const PassContext& context);
+// conv_transpose(x, w) -> move(conv(x, w')) where all phases together fill vectors and the channels of the output do not.
+void widen_transposed(Graph& g, const PassContext& context);
 // Equal nodes on equal inputs become one.
 void merge_equal(Graph& g, const PassContext& context);
 

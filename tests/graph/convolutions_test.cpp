@@ -57,5 +57,81 @@ TEST(ScaleWeights, OtherScalesStay) {
   }
 }
 
+struct Transposed {
+  Shape x, w;
+  ConvTranspose op;
+};
+
+Graph graph_of(const Transposed& t) {
+  Rng rng(9);
+  Graph g;
+  GraphBuilder b(g);
+  const ValueId x = b.input("x", ir::kF32, t.x);
+  const ValueId w = b.constant(random_array(rng, ir::kF32, t.w));
+  g.add_output(b.add("conv_transpose", t.op, {x, w}), "y");
+  g.compact();
+  return g;
+}
+
+ConvTranspose by(const Shape& stride, const Shape& before = {}, const Shape& after = {}) {
+  ConvTranspose op;
+  const Shape none(stride.size(), 0);
+  op.params.stride = stride;
+  op.params.dilation.assign(stride.size(), 1);
+  op.params.pad_before = before.empty() ? none : before;
+  op.params.pad_after = after.empty() ? none : after;
+  op.output_pad = none;
+  return op;
+}
+
+bool is_transposed(const Graph& g) {
+  return std::any_of(g.nodes.begin(), g.nodes.end(),
+                     [](const Node& n) { return std::holds_alternative<ConvTranspose>(n.op); });
+}
+
+TEST(WidenTransposed, PhasesSideBySideGiveTheSame) {
+  const Transposed cases[] = {
+      {{1, 128, 3, 4}, {128, 5, 2, 2}, by({2, 2})},
+      {{2, 130, 3, 2}, {130, 4, 4, 4}, by({2, 2}, {1, 1}, {1, 1})},
+      {{1, 128, 2, 3}, {128, 6, 2, 6}, by({1, 3}, {0, 2}, {1, 0})},
+      {{1, 128, 5}, {128, 7, 6}, by({3}, {1}, {4})},
+      {{1, 128, 2, 1, 2}, {128, 4, 2, 3, 4}, by({2, 3, 2})},
+  };
+  Rng rng(2);
+  for (const Transposed& t : cases) {
+    Graph g = graph_of(t);
+    const auto inputs = random_inputs(rng, g);
+    const auto expected = evaluate(g, inputs);
+    widen_transposed(g, {});
+    g.verify();
+    EXPECT_FALSE(is_transposed(g)) << to_string(g);
+    EXPECT_LT(compare(expected, evaluate(g, inputs)).error, 1e-6) << to_string(g);
+  }
+}
+
+TEST(WidenTransposed, OthersStay) {
+  Transposed grouped{{1, 128, 3, 3}, {128, 5, 2, 2}, by({2, 2})};
+  grouped.op.params.groups = 2;
+  Transposed dilated{{1, 128, 3, 3}, {128, 5, 2, 2}, by({2, 2})};
+  dilated.op.params.dilation = {2, 1};
+  Transposed longer{{1, 128, 3, 3}, {128, 5, 2, 2}, by({2, 2})};
+  longer.op.output_pad = {1, 0};
+  const Transposed cases[] = {
+      grouped,
+      dilated,
+      longer,
+      {{1, 128, 3, 3}, {128, 5, 3, 3}, by({2, 2})},   // phases of unequal taps
+      {{1, 128, 3, 3}, {128, 16, 2, 2}, by({2, 2})},  // full vectors
+      {{1, 128, 3, 3}, {128, 3, 2, 2}, by({2, 2})},   // vectors of columns
+      {{1, 32, 3, 3}, {32, 5, 2, 2}, by({2, 2})},     // the move would cost as much
+      {{1, 128, 3, 3}, {128, 5, 1, 1}, by({1, 1})},   // no phases
+  };
+  for (const Transposed& t : cases) {
+    Graph g = graph_of(t);
+    widen_transposed(g, {});
+    EXPECT_TRUE(is_transposed(g)) << to_string(g);
+  }
+}
+
 }  // namespace
 }  // namespace tenon::graph

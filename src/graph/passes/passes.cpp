@@ -21,6 +21,8 @@ constexpr Pass kPasses[] = {
     {"merge_equal", "equal nodes on equal inputs become one", merge_equal},
     {"fold_scales", "batch norm and scales go into the weights", fold_scales},
     {"delay_scales", "constant factors of a product's operand follow it", delay_scales},
+    {"widen_transposed", "phases of transposed convolutions side by side fill vectors",
+     widen_transposed},
     {"sink_reshapes", "maps behind a view of a product become its epilogue", sink_reshapes},
     {"simplify_moves_again", "after folding", simplify_moves},
     {"scale_weights", "factors per channel in front of a pointwise convolution", scale_weights},
