@@ -103,8 +103,8 @@ std::string named_features(const std::string& features) {
 // Texts of a part in a fingerprint: records are found by them.
 std::string describe(const Cpu& c, const std::string& machine) {
   return fmt::format("{};{};{};vector={}x{};cores={};l1d={};l2={};l3={};line={}", c.processor,
-                     named_features(c.features), machine, c.vector_bytes, c.vector_registers, c.cores, c.l1d_bytes,
-                     c.l2_bytes, c.l3_bytes, c.line_bytes);
+                     named_features(c.features), machine, c.vector_bytes, c.vector_registers,
+                     c.cores, c.l1d_bytes, c.l2_bytes, c.l3_bytes, c.line_bytes);
 }
 
 std::string describe(const Gpu& g, const std::string& machine) {

@@ -31,8 +31,8 @@ inline ir::Function look_up_kernel(ir::DType x, ir::DType entry, const std::vect
     const ir::Var i("i");
     const ir::Expr at = n == 1 ? ir::Expr(i) : ir::ramp(i * ir::Expr(n), 1, n);
     const ir::Expr found = look_up(f.params[1], ir::load(f.params[0], {at}));
-    loops.push_back(ir::make_for(i, 0, kElements / n, ir::ForKind::kSerial,
-                                 ir::store(out, {at}, found)));
+    loops.push_back(
+        ir::make_for(i, 0, kElements / n, ir::ForKind::kSerial, ir::store(out, {at}, found)));
     f.params.push_back(out);
   }
   f.body = ir::block(loops);

@@ -22,7 +22,8 @@ TEST(LookUp, AsDefinedForAllLanes) {
   Rng rng(20261119);
   for (const ir::DType x : {ir::kU8, ir::kI8}) {
     for (const ir::DType entry : {ir::kU8, ir::kI8}) {
-      const ir::Function f = look_up_kernel(x, entry, {1, 3, 4, 8, 16, 20, 24, 48, 60, 64, 80, 240});
+      const ir::Function f =
+          look_up_kernel(x, entry, {1, 3, 4, 8, 16, 20, 24, 48, 60, 64, 80, 240});
       const std::vector<ir::Array> args = random_args(f, rng);
       expect_same(f, args);
       if (!target::runs_here(with_tables())) continue;

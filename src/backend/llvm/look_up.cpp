@@ -17,7 +17,8 @@ namespace {
 using llvm::Value;
 
 constexpr int kEntries = 256;
-constexpr int kFew = 16;  // bytes that one instruction of all processors here looks up, and of how many entries
+constexpr int kFew =
+    16;  // bytes that one instruction of all processors here looks up, and of how many entries
 
 // The integer that an index is made of: u8 as it is, i8 moved by 128.
 std::optional<ByteIndex> as_byte(const ir::Expr& index) {
@@ -27,7 +28,8 @@ std::optional<ByteIndex> as_byte(const ir::Expr& index) {
   if (wide == nullptr || !t.is_int() || t.bits != 8) return std::nullopt;
   if (!t.is_signed()) return sum == nullptr ? std::optional(ByteIndex{wide->value}) : std::nullopt;
   const auto* moved = sum == nullptr ? nullptr : sum->b.as<ir::Broadcast>();
-  if (moved == nullptr || sum->op != ir::BinaryOp::kAdd || !ir::is_const(moved->value, kEntries / 2))
+  if (moved == nullptr || sum->op != ir::BinaryOp::kAdd ||
+      !ir::is_const(moved->value, kEntries / 2))
     return std::nullopt;
   return ByteIndex{wide->value};
 }
