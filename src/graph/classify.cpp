@@ -5,6 +5,7 @@
 
 #include "ir/visit.h"
 #include "te/access.h"
+#include "te/quantize.h"
 
 namespace tenon::graph {
 namespace {
@@ -21,10 +22,19 @@ bool aligned(const ir::Load& l, const std::vector<ir::Var>& vars) {
   return true;
 }
 
-bool all_reads(const te::ComputeOp& op, const std::vector<ir::Var>& vars) {
+// A result that was computed before for each integer of 8 bits: a function of one element, as if it were computed here.
+bool is_known_result(const te::ComputeDag& dag, const ir::Load& l) {
+  return te::is_look_up(l) &&
+         std::any_of(dag.inputs.begin(), dag.inputs.end(), [&](const te::Input& in) {
+           return in.constant && l.buffer.same_as(in.tensor);
+         });
+}
+
+bool all_reads(const te::ComputeDag& dag, const te::ComputeOp& op,
+               const std::vector<ir::Var>& vars) {
   bool ok = true;
-  ir::visit(op.body, [&](const ir::Expr& e) {
-    if (const auto* l = e.as<ir::Load>()) ok = ok && aligned(*l, vars);
+  ir::visit_loads(op.body, [&](const ir::Load& l) {
+    ok = ok && (aligned(l, vars) || is_known_result(dag, l));
   });
   return ok;
 }
@@ -37,7 +47,7 @@ std::vector<ir::Var> vars_of(const std::vector<te::Axis>& axes) {
 
 // The reduction's axes stand where the trailing dimensions of what it reads are: [i, j] summed over j,
 // with the reduced dimensions kept as 1 or dropped.
-bool is_row_reduction(const te::ComputeOp& op) {
+bool is_row_reduction(const te::ComputeDag& dag, const te::ComputeOp& op) {
   std::vector<ir::Var> vars;
   size_t kept = op.axes.size();
   while (kept > 0 && op.axes[kept - 1].extent == 1 && op.axes.size() - kept < op.reduce_axes.size())
@@ -45,7 +55,7 @@ bool is_row_reduction(const te::ComputeOp& op) {
   for (size_t keep : {kept, op.axes.size()}) {
     vars = vars_of({op.axes.begin(), op.axes.begin() + static_cast<std::ptrdiff_t>(keep)});
     for (const te::Axis& a : op.reduce_axes) vars.push_back(a.var);
-    if (all_reads(op, vars)) return true;
+    if (all_reads(dag, op, vars)) return true;
   }
   return false;
 }
@@ -64,9 +74,9 @@ Kind classify(const te::ComputeDag& dag) {
     if (op->is_reduction()) {
       if (is_heavy(*op)) return Kind::kHeavy;
       reduces = true;
-      rows = rows && is_row_reduction(*op);
+      rows = rows && is_row_reduction(dag, *op);
     } else {
-      maps = maps && all_reads(*op, vars_of(op->axes));
+      maps = maps && all_reads(dag, *op, vars_of(op->axes));
     }
   }
   if (!reduces) return maps ? Kind::kMap : Kind::kMove;

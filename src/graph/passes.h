@@ -64,6 +64,8 @@ void pad_channels(Graph& g, const PassContext& context);
 void store_unsigned(Graph& g, const PassContext& context);
 // move(dequantize(x)) -> dequantize(move(x)), and the same for maxima; quantize(dequantize(x)) -> x.
 void delay_dequantize(Graph& g, const PassContext& context);
+// quantize(f(dequantize(x))) of one 8-bit tensor x, element by element -> table[x].
+void byte_tables(Graph& g, const PassContext& context);
 // Each reader of a dequantised tensor dequantises it itself, so that it reads 8 bits.
 void spread_dequantize(Graph& g, const PassContext& context);
 // conv(pad(x), w) with zeros around positions  ->  conv(x, w), padded by itself.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "arith/simplify.h"
 #include "ir/build.h"
@@ -409,11 +410,46 @@ class Emitter {
       // An index that is itself read is not known ahead.
       const auto is_read = [](const ir::Expr& i) { return i.loads(); };
       if (std::any_of(l.indices.begin(), l.indices.end(), is_read)) return;
-      std::vector<ir::Expr> indices;
-      for (const ir::Expr& i : l.indices) indices.push_back(ir::substitute(i, at));
-      out = ir::prefetch(l.buffer, indices);
+      out = prefetch_each(st, l, at, unrolled_inside(st, p.loop, l));
     });
     return out;
+  }
+
+  // Unrolled loops inside `outer` in which the read moves on, as far as they have few turns together.
+  std::vector<LoopId> unrolled_inside(const Stage& st, LoopId outer, const ir::Load& l) const {
+    constexpr int64_t kMostTurns = 8;
+    const StageBounds& sb = bounds(st.id);
+    std::vector<LoopId> loops;
+    int64_t turns = 1;
+    for (auto i = static_cast<size_t>(st.position(outer)) + 1; i < st.leaves.size(); ++i) {
+      const auto loop = static_cast<size_t>(st.leaves[i]);
+      const bool moves = std::any_of(l.indices.begin(), l.indices.end(), [&](const ir::Expr& e) {
+        return ir::uses_var(e, sb.vars[loop].node());
+      });
+      if (!moves || st.loop(st.leaves[i]).mark != Mark::kUnroll) continue;
+      if (turns * sb.extents[loop] > kMostTurns) continue;
+      turns *= sb.extents[loop];
+      loops.push_back(st.leaves[i]);
+    }
+    return loops;
+  }
+
+  // One for each turn of `loops`, all of which `at` gives a place.
+  ir::Stmt prefetch_each(const Stage& st, const ir::Load& l, ir::VarMap at,
+                         std::span<const LoopId> loops) const {
+    if (loops.empty()) {
+      std::vector<ir::Expr> indices;
+      for (const ir::Expr& i : l.indices) indices.push_back(ir::substitute(i, at));
+      return ir::prefetch(l.buffer, indices);
+    }
+    const StageBounds& sb = bounds(st.id);
+    const auto loop = static_cast<size_t>(loops[0]);
+    std::vector<ir::Stmt> turns;
+    for (int64_t i = 0; i < sb.extents[loop]; ++i) {
+      at[sb.vars[loop].node()] = ir::Expr(i);
+      turns.push_back(prefetch_each(st, l, at, loops.subspan(1)));
+    }
+    return ir::block(turns);
   }
 
   const schedule::State& s_;

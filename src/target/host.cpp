@@ -82,10 +82,13 @@ const char* host_row() {
 
 // What schedules and code make use of beyond the level.
 std::vector<std::string> host_features() {
-  if (has_v4() && has_bits(cpuid(7).c, {11})) {
-    return {"+avx512vnni"};
+  if (has_v4()) {
+    std::vector<std::string> features;
+    if (has_bits(cpuid(7).c, {1})) features.emplace_back("+avx512vbmi");
+    if (has_bits(cpuid(7).c, {11})) features.emplace_back("+avx512vnni");
+    return features;
   }
-  if (has_v3() && !has_v4() && has_bits(cpuid(7, 1).a, {4})) {
+  if (has_v3() && has_bits(cpuid(7, 1).a, {4})) {
     return {"+avxvnni"};
   }
   return {};

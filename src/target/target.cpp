@@ -88,11 +88,23 @@ void set_field(const std::string& text, const std::string& word, Cpu& t) {
   }
 }
 
+// The features that a fingerprint names. Only look-ups in tables of bytes use the one that is left out, and records of all
+// other programs serve machines with and without it.
+std::string named_features(const std::string& features) {
+  constexpr const char* kLeftOut = "+avx512vbmi";
+  std::istringstream in(features);
+  std::string named;
+  for (std::string feature; std::getline(in, feature, ',');) {
+    if (feature != kLeftOut) named += (named.empty() ? "" : ",") + feature;
+  }
+  return named;
+}
+
 // Texts of a part in a fingerprint: records are found by them.
 std::string describe(const Cpu& c, const std::string& machine) {
   return fmt::format("{};{};{};vector={}x{};cores={};l1d={};l2={};l3={};line={}", c.processor,
-                     c.features, machine, c.vector_bytes, c.vector_registers, c.cores, c.l1d_bytes,
-                     c.l2_bytes, c.l3_bytes, c.line_bytes);
+                     named_features(c.features), machine, c.vector_bytes, c.vector_registers,
+                     c.cores, c.l1d_bytes, c.l2_bytes, c.l3_bytes, c.line_bytes);
 }
 
 std::string describe(const Gpu& g, const std::string& machine) {

@@ -21,4 +21,12 @@ Tensor quantize(Builder& b, const std::string& name, const Tensor& x, const Tens
 Tensor dequantize(Builder& b, const std::string& name, const Tensor& x, const Tensor& scale,
                   const Tensor& zero, ir::DType to);
 
+// table[x], for a function of 8-bit integers: its 256 results, that of the lowest integer first.
+//
+//   i8 x, table of x * x saturated:    -128 -> table[0]    -127 -> table[1]    127 -> table[255]
+inline constexpr int64_t kTableEntries = 256;
+Tensor look_up(Builder& b, const std::string& name, const Tensor& x, const Tensor& table);
+// Whether this is such a read: the entry that an 8-bit integer says, which never lies outside.
+bool is_look_up(const ir::Load& l);
+
 }  // namespace tenon::te

@@ -58,7 +58,7 @@ class Writer {
     store_outputs();
     store_weights();
     tile_output();
-    tile_sum(b_, acc_, positions_, tile_, c_.rank, f_.skip);
+    fetch_weights(tile_sum(b_, acc_, positions_, tile_, c_.rank, f_.skip));
     if (f_.products.narrow) loop_by_vectors(b_, half_);
     return {};
   }
@@ -116,6 +116,18 @@ class Writer {
     if (c_.scaled == nullptr) return;
     pack_weights(b_, b_.stage(c_.weights.name()), c_.rank, tile_);
     b_.vectorize(b_.split<2>(last_axis(b_, w), {f_.v})[1]);
+  }
+
+  // Weights are read from memory once, and products of several are done sooner than they arrive: those that a part of the
+  // first-level cache holds are on the way.
+  void fetch_weights(Loop around) {
+    constexpr int64_t kParts = 4;
+    const target::Cpu& t = b_.target().cpu();
+    if (!f_.products.dot || f_.products.narrow || b_.refused()) return;
+    const te::Tensor& w = c_.w;
+    if (w.get()->elements() * w.dtype().bytes() <= t.l1d_bytes) return;
+    const int64_t step = kb_ * f_.v * f_.products.group() * w.dtype().bytes();
+    b_.prefetch(around, b_.stage(w.name()), std::max<int64_t>(1, t.l1d_bytes / kParts / step));
   }
 
   ChannelLoops split_channels() {

@@ -31,7 +31,7 @@ void pack_weights(space::Builder& b, space::StageRef w, size_t rank, const Chann
   b.layout_reorder(w, order);
 }
 
-void tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const ChannelTile& t,
+Loop tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const ChannelTile& t,
               size_t rank, bool skip) {
   const size_t reduce = positions + 3;  // after n, k_0 and k_1
   std::vector<Loop> c{b.axis(acc, reduce)};
@@ -44,6 +44,7 @@ void tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const Ch
   for (size_t d = 0; d < rank; ++d) order.push_back(b.axis(acc, reduce + 1 + d));
   const Loop last_tap = order.back();
   if (c.size() > 1) order.push_back(c[1]);
+  const Loop around = order.back();
   std::vector<Loop> tile;
   for (size_t d = 0; d < positions; ++d) tile.push_back(b.axis(acc, 2 + d));
   order.insert(order.end(), tile.begin(), tile.end());
@@ -59,6 +60,7 @@ void tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const Ch
   } else {
     b.vectorize(lanes);
   }
+  return around;
 }
 
 }  // namespace tenon::templates

@@ -21,7 +21,8 @@ void pack_weights(space::Builder& b, space::StageRef w, size_t rank, const Chann
 // register tile, which is unrolled. `positions`: stored dimensions between the channels; `skip`:
 // the last tap's loop is unrolled.
 //   n k_0 y x k_1 | c r s  =>  n c.0 r s c.1 y x k_0 k_1
-void tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const ChannelTile& t,
-              size_t rank, bool skip);
+// The loop around the register tile, one step of which reads kb vectors of weights.
+space::Loop tile_sum(space::Builder& b, space::StageRef acc, size_t positions, const ChannelTile& t,
+                     size_t rank, bool skip);
 
 }  // namespace tenon::templates

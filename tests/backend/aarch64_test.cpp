@@ -12,6 +12,7 @@
 #include "backend/element_wise.h"
 #include "backend/harness.h"
 #include "backend/kernels.h"
+#include "backend/look_up_kernel.h"
 #include "backend/random_program.h"
 
 namespace tenon::backend {
@@ -197,6 +198,8 @@ std::vector<Case> all_cases() {
   for (const DType t : {ir::kF32, ir::kF16, ir::kBF16, ir::kI8}) {
     add(relu_add_kernel(37, 8, t), true);
   }
+  add(look_up_kernel(ir::kU8, ir::kI8, {1, 3, 8, 16, 24, 48}), false);
+  add(look_up_kernel(ir::kI8, ir::kU8, {16}), false);
   add(row_normalize_kernel(3, 4, 4), true);
   add(functions(ir::kF32), true);
   cases.back().tolerance = {1e-6, 1e-7};

@@ -28,8 +28,10 @@ class Draw {
                       : b_.input("x", ir::kF32, {rng_.between(1, 9), rng_.between(1, 40)});
     Stored s = store(x, 4);
     for (int i = 0; i < options_.layers; ++i) {
+      s = stored_function(s);
       s = image ? layer(s) : product(s);
     }
+    if (options_.exact) s = stored_function(s);  // else a step of the layer could become two
     const bool real = below(3) == 0;
     b_.graph().add_output(real ? load(s) : s.v, "y");
   }
@@ -134,6 +136,21 @@ class Draw {
       const ir::Expr low = ir::max(e[0], ir::zero_of(ir::kF32));
       return kind == 0 ? low : ir::min(low, ir::make_float(ir::kF32, 6));
     });
+  }
+
+  // A function of each number alone, as quantisers write it: sigmoid(x), or x * sigmoid(x) with its steps in 8 bits.
+  Stored stored_function(const Stored& x) {
+    const uint64_t kind = below(6);
+    if (kind > 1) return x;
+    const ValueId real = load(x);
+    const Stored gate =
+        store(b_.elementwise("sigmoid", {real},
+                             [](Exprs e) { return ir::call(ir::Intrinsic::kSigmoid, {e[0]}); }),
+              1);
+    if (kind == 0) return gate;
+    const ValueId product = b_.elementwise("mul", {below(2) == 0 ? real : load(x), load(gate)},
+                                           [](Exprs e) { return e[0] * e[1]; });
+    return store(product, 4);
   }
 
   te::ConvParams windows(const Shape& x, const Shape& kernel) {

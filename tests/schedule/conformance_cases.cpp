@@ -286,6 +286,8 @@ std::vector<AppliedCase> applied_cases() {
       {kMatmul, "", "prefetch C k A 2"},
       {kMatmul, "split C j [4]", "prefetch C i B 1"},
       {kMatmul, "prefetch C k A 2", "prefetch C k B 4096"},
+      {kMatmul, "split C j [4]\nreorder C [i, j.0, k, j.1]\nunroll C j.1", "prefetch C k B 2"},
+      {kMatmul, "reorder C [i, k, j]\nunroll C j", "prefetch C k B 2"},
       {kConv, "compute_inline P", "prefetch Y x X 1"},
 
       {kMatmul, "", "layout_split A 0 [4, 2]"},

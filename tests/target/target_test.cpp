@@ -145,6 +145,16 @@ TEST(Fingerprint, OfRowsStaysAsItIs) {
             "shared=232448x233472;l2=52428800");
 }
 
+// Look-ups in tables of bytes alone use it, and programs without them are the same.
+TEST(Fingerprint, StaysWithInstructionsForTables) {
+  const Target plain = parse_target("x86-64-v4-vnni");
+  Target more = plain;
+  more.cpu().features = "+avx512vbmi," + plain.cpu().features;
+  EXPECT_EQ(more.fingerprint(), plain.fingerprint());
+  more.cpu().features = "+avx512vbmi";
+  EXPECT_EQ(more.fingerprint(), parse_target("x86-64-v4").fingerprint());
+}
+
 Target some_gpu() {
   Gpu gpu;
   gpu.processor = "sm_90";

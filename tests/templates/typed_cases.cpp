@@ -2,6 +2,7 @@
 #include "templates/case_tables.h"
 
 #include "te/ops.h"
+#include "te/quantize.h"
 
 namespace tenon::templates {
 namespace {
@@ -45,6 +46,17 @@ te::ComputeDag typed_sum_dag(ir::DType t) {
   return b.finish();
 }
 
+// A function of the 8-bit result of an integer convolution.
+te::ComputeDag look_up_dag(ir::DType t) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kU8, {1, 16, 6, 5});
+  const auto w = b.constant("W", ir::kI8, {24, 16, 3, 3});
+  const auto y = te::conv(b, "Y", x, w, {{1, 1}, {1, 1}, {1, 1}, {}, 1});
+  const auto low = te::elementwise(b, "L", {y}, [t](auto v) { return ir::cast(t, v[0]); });
+  b.output(te::look_up(b, "O", low, b.constant("T", t, {te::kTableEntries})));
+  return b.finish();
+}
+
 te::ComputeDag bool_dag() {
   te::Builder b;
   const auto x = b.input("X", ir::kF32, {2, 20, 4, 3});
@@ -73,6 +85,9 @@ std::vector<Case> typed_cases() {
     all.push_back({"", "sum_" + n, [type] { return typed_sum_dag(type); }});
     if (type.is_float())
       all.push_back({"", "softmax_" + n, [type] { return typed_softmax_dag(type); }});
+  }
+  for (const ir::DType t : {ir::kU8, ir::kI8}) {
+    all.push_back({"", "look_up_" + ir::to_string(t), [t] { return look_up_dag(t); }});
   }
   all.push_back({"", "bool", [] { return bool_dag(); }});
   return all;

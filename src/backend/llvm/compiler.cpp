@@ -13,6 +13,18 @@
 
 namespace tenon::backend::llvm_cpu {
 
+namespace {
+
+// vpermi2b takes two registers of 64 bytes as one table; pshufb takes 16 bytes, repeated in registers of any length.
+int look_up_bytes(const llvm::MCSubtargetInfo& info, int vector_bytes) {
+  const bool wide = vector_bytes == 64;
+  if (wide && info.checkFeatures("+avx512vbmi")) return 128;
+  const char* needed = wide ? "+avx512bw" : vector_bytes == 32 ? "+avx2" : "+ssse3";
+  return info.checkFeatures(needed) ? 16 : 0;
+}
+
+}  // namespace
+
 Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   const llvm::MCSubtargetInfo& info = *machine.getMCSubtargetInfo();
   const auto has = [&](const char* feature) { return info.checkFeatures(feature); };
@@ -24,6 +36,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   if (!cpu.x86) {
     cpu.fma = cpu.half_convert = cpu.round = true;
     cpu.dot = has("+dotprod");
+    cpu.look_up_bytes = 64;
     return cpu;
   }
   cpu.fma = has("+fma") || has("+avx512f");
@@ -32,6 +45,7 @@ Cpu cpu_of(const target::Target& t, const llvm::TargetMachine& machine) {
   cpu.scale = has("+avx512dq") && has("+avx512vl");
   cpu.dot = has("+avx512vnni") || has("+avxvnni");
   cpu.dot_bf16 = has("+avx512bf16");
+  cpu.look_up_bytes = look_up_bytes(info, cpu.vector_bytes);
   return cpu;
 }
 

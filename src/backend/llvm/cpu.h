@@ -14,6 +14,7 @@ struct Cpu {
   bool scale = false;            // f32 times a power of two, fractions: AVX-512
   bool dot = false;              // sums of four products of 8-bit integers
   bool dot_bf16 = false;         // sums of two products of bfloat16
+  int look_up_bytes = 0;         // of a table that one instruction reads in all lanes; 0: none
   bool narrow_indices = false;   // 64-bit integers are multiplied slowly, 32 bits are preferred
   int vector_bytes = 16;         // widest register worth using
   int64_t l3_bytes = 0;          // last-level cache; 0: none known

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "backend/llvm/cpu_emitter.h"
+#include "backend/llvm/look_up.h"
 #include "backend/llvm/shuffle_mask.h"
 #include "backend/llvm/types.h"
 #include "ir/build.h"
@@ -37,7 +38,12 @@ Value* CpuEmitter::load_memory(const Storage& s, const ir::Load& n, Value* mask,
   const Expr& index = n.indices.front();
   const DType t = n.dtype;
   Value* v = nullptr;
-  if (const auto run = as_run(index)) {
+  if (const auto looked_up = as_look_up(cpu_, n)) {
+    v = look_up(s, *looked_up);
+    if (mask != nullptr) {
+      v = b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
+    }
+  } else if (const auto run = as_run(index)) {
     v = load_run(s, t, *run, mask, safe);
   } else if (const auto pattern = as_pattern(index); pattern && (mask == nullptr || safe)) {
     v = load_pattern(s, t, *pattern);
@@ -49,6 +55,15 @@ Value* CpuEmitter::load_memory(const Storage& s, const ir::Load& n, Value* mask,
     v = gather(s, t, vector_pointers(s, n.buffer, index), mask);
   }
   return to_carried(b_, cpu_, t, v);
+}
+
+Value* CpuEmitter::look_up(const Storage& s, const ByteIndex& index) {
+  const auto part = [&](int at, int count) {
+    Value* p = b_.CreateGEP(b_.getInt8Ty(), s.base, b_.getInt64(static_cast<uint64_t>(at)));
+    auto* type = llvm::FixedVectorType::get(b_.getInt8Ty(), static_cast<unsigned>(count));
+    return annotate(s, b_.CreateAlignedLoad(type, p, Align(1)));
+  };
+  return emit_look_up(b_, cpu_, part, index, expr(index.bytes));
 }
 
 Value* CpuEmitter::load_scalar(const Storage& s, DType t, const Expr& index, Value* mask) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/llvm/emitter.h"
+#include "backend/llvm/look_up.h"
 
 namespace tenon::backend::llvm_cpu {
 
@@ -54,6 +55,7 @@ class CpuEmitter : public Emitter {
                     llvm::Value* mask) override;
   llvm::Value* load_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* mask,
                         bool in_bounds);
+  llvm::Value* look_up(const Storage& s, const ByteIndex& index);
   llvm::Value* load_scalar(const Storage& s, ir::DType t, const ir::Expr& index, llvm::Value* mask);
   llvm::Value* load_strided(const Storage& s, ir::DType t, const Run& run);
   llvm::Value* load_lanes(const Storage& s, ir::DType t, const Run& run);

@@ -16,6 +16,7 @@ constexpr Pass kPasses[] = {
     {"integer_sums", "sums over dequantised images become integer sums", integer_sums},
     {"pad_channels", "integer convolutions get whole groups of four channels", pad_channels},
     {"fold_constants", "what depends on constants alone is computed now", fold_constants},
+    {"byte_tables", "functions of one 8-bit number become tables", byte_tables},
     {"fold_padding", "zeros around the input of a convolution become its own", fold_padding},
     {"simplify_moves", "transposes and reshapes that cancel or compose", simplify_moves},
     {"merge_equal", "equal nodes on equal inputs become one", merge_equal},

@@ -51,6 +51,13 @@ std::optional<size_t> Rewriter::only_reader(ValueId v) const {
   return static_cast<size_t>(readers[0]);
 }
 
+bool Rewriter::read_only_by(const std::set<NodeId>& nodes, ValueId v) const {
+  const Readers& all = readers_[static_cast<size_t>(v)];
+  return outputs_[static_cast<size_t>(v)].empty() &&
+         std::all_of(all.begin(), all.end(),
+                     [&](NodeId n) { return nodes.contains(n) || !reads(n, v); });
+}
+
 bool Rewriter::is_unread(ValueId v) const {
   return outputs_[static_cast<size_t>(v)].empty() && some_readers(v).empty();
 }

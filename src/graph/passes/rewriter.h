@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 
 #include "graph/graph.h"
 #include "ir/visit.h"
@@ -37,6 +38,8 @@ class Rewriter {
   // The only node that reads v, which is no output of the graph.
   std::optional<size_t> only_reader(ValueId v) const;
   bool read_once(ValueId v) const { return only_reader(v).has_value(); }
+  // Every reader of v is among `nodes`, and v is no output of the graph.
+  bool read_only_by(const std::set<NodeId>& nodes, ValueId v) const;
   bool is_unread(ValueId v) const;  // nor is it an output
 
   ValueId add_value(Value v);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prefetches what iteration `loop` + `distance` of a stage will read of `tensor`.
+// Prefetches what iteration `loop` + `distance` of a stage will read of `tensor`: the place where it begins, and where each
+// turn of unrolled loops inside begins, as far as these are few.
 //   for i { .. A[i] .. }  =>  for i { prefetch A[i + 8]; .. A[i] .. }        prefetch C i A 8
 #pragma once
 

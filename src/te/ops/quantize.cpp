@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "te/quantize.h"
 
+#include "ir/equal.h"
 #include "te/ops/detail.h"
 
 namespace tenon::te {
@@ -41,6 +42,36 @@ Tensor dequantize(Builder& b, const std::string& name, const Tensor& x, const Te
     }
     return ir::cast(to, ir::cast(wide, whole) * ir::cast(wide, v[1]));
   });
+}
+
+namespace {
+
+// Where the result for x lies: 0 for the lowest integer.
+ir::Expr place(const ir::Expr& x) {
+  const ir::Expr i = ir::cast(ir::kI64, x);
+  return x.dtype().is_signed() ? i + ir::Expr(kTableEntries / 2) : i;
+}
+
+}  // namespace
+
+Tensor look_up(Builder& b, const std::string& name, const Tensor& x, const Tensor& table) {
+  detail::require(x.dtype().is_int() && x.dtype().bits == 8, name, "'{}' is {}", x.name(),
+                  ir::to_string(x.dtype()));
+  detail::require(table.shape() == std::vector<int64_t>{kTableEntries}, name,
+                  "'{}' has not {} entries", table.name(), kTableEntries);
+  return b.compute(name, x.shape(), [&](std::span<const ir::Var> axes) {
+    return ir::load(table, {place(ir::load(x, detail::as_exprs(axes)))});
+  });
+}
+
+bool is_look_up(const ir::Load& l) {
+  if (l.buffer.shape() != std::vector<int64_t>{kTableEntries}) return false;
+  const ir::Expr& index = l.indices[0];
+  const auto* sum = index.as<ir::Binary>();
+  const auto* wide = (sum == nullptr ? index : sum->a).as<ir::Cast>();
+  if (wide == nullptr) return false;
+  const ir::DType t = wide->value.dtype();
+  return t.is_int() && t.bits == 8 && ir::equal(index, place(wide->value));
 }
 
 }  // namespace tenon::te
