@@ -50,7 +50,8 @@ struct Contestant {
 };
 
 struct CompeteOptions {
-  const std::vector<Known>* lessons = nullptr;  // what is learned, but for held-out tasks; null: all
+  const std::vector<Known>* lessons =
+      nullptr;  // what is learned, but for held-out tasks; null: all
   uint64_t seed = 1;
   int threads = 0;  // 0: one per core
 };

@@ -104,7 +104,7 @@ class GatherTask {
   int guided_ = 0;                          // searches that the value function led
   bool default_given_ = false;
   std::optional<std::deque<space::Program>> first_;  // of the space, not given yet
-  size_t listed_ = 0;  // of the list that were looked at
+  size_t listed_ = 0;                                // of the list that were looked at
   int64_t refused_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "target/fingerprint.h"
 #include "target/target.h"
+#include "target/fingerprint.h"
 
 #include <gtest/gtest.h>
 

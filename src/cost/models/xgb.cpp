@@ -8,10 +8,7 @@ namespace {
 
 // Where this differs from Ansor's own (depth 10, all columns, 300 rounds): docs/tuning/cost-models.md has the scores.
 constexpr Parameter kAnsor[] = {
-    {"max_depth", "8"},
-    {"colsample_bytree", "0.5"},
-    {"gamma", "0.001"},
-    {"min_child_weight", "0"},
+    {"max_depth", "8"}, {"colsample_bytree", "0.5"}, {"gamma", "0.001"}, {"min_child_weight", "0"},
     {"eta", "0.2"},
 };
 constexpr Parameter kAutoTvm[] = {

@@ -80,7 +80,8 @@ void check_task(const db::TaskRow& row, const Machine& machine,
     out.again += known.insert(rows[i].trace).second ? 0 : 1;
     any = any || rows[i].outcome == Outcome::kOk;
     out.stale += why[i] == kStale ? 1 : 0;
-    if (!why[i].empty() && why[i] != kStale) note(out.faults, why[i], fmt::format("task {}", row.key));
+    if (!why[i].empty() && why[i] != kStale)
+      note(out.faults, why[i], fmt::format("task {}", row.key));
   }
   out.programs += std::ssize(known);
   ++out.tasks;
@@ -112,8 +113,9 @@ Json checked_json(const history::Where& where, const Checked& c) {
   for (const auto& [what, f] : c.faults) {
     faults.push_back({{"what", what}, {"records", f.records}, {"first", f.first}});
   }
-  return {{"target", where.measured}, {"protocol", where.protocol}, {"records", c.records},
-          {"tasks", c.tasks},         {"programs", c.programs},     {"measured_again", c.again},
+  return {{"target", where.measured}, {"protocol", where.protocol},
+          {"records", c.records},     {"tasks", c.tasks},
+          {"programs", c.programs},   {"measured_again", c.again},
           {"stale_choices", c.stale}, {"faults", faults}};
 }
 

@@ -71,8 +71,8 @@ void score_machine(const Machine& m, const db::Database& db, const db::Database*
         "  {:<12} {:^13}   {:^13}   pairs   train s\n  {:<12} top-1  top-5    top-1  top-5\n", "",
         split.networks.empty() ? "mean of tasks" : "mean of nets", "pooled", "");
     for (const std::string& name : o.cost_models) {
-      const auto c = history::compete(
-          name, tasks, split, {.lessons = lessons ? &*lessons : nullptr, .seed = o.seed});
+      const auto c = history::compete(name, tasks, split,
+                                      {.lessons = lessons ? &*lessons : nullptr, .seed = o.seed});
       if (models.empty()) {
         answer.text += fmt::format("  on {} held-out tasks, {} programs; learned from {}\n",
                                    c.held_out, grouped(c.asked), grouped(c.learned));
