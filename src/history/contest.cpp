@@ -80,7 +80,9 @@ Split hold_out(const std::vector<Known>& tasks, std::vector<HeldNetwork> network
   return out;
 }
 
-Split hold_out(const std::vector<Known>& tasks) { return {held_out(tasks), {}}; }
+Split hold_out(const std::vector<Known>& tasks, uint64_t fold) {
+  return {held_out(tasks, fold), {}};
+}
 
 Contestant compete(const std::string& name, const std::vector<Known>& tasks, const Split& split,
                    const CompeteOptions& options) {
@@ -95,8 +97,14 @@ Contestant compete(const std::string& name, const std::vector<Known>& tasks, con
   std::vector<Sample> known;
   Ranked asked;
   for (Sample& s : encode(*model, tasks, threads)) {
-    (split.held.contains(s.task) ? asked.samples : known).push_back(std::move(s));
+    if (split.held.contains(s.task)) {
+      asked.samples.push_back(std::move(s));
+    } else if (options.lessons == nullptr) {
+      known.push_back(std::move(s));
+    }
   }
+  if (options.lessons != nullptr) known = encode(*model, *options.lessons, threads);
+  std::erase_if(known, [&](const Sample& s) { return split.held.contains(s.task); });
   c.encode_s = clock.lap();
   model->learn(known, cost::Role::kHistory);
   c.train_s = clock.lap();

@@ -31,7 +31,7 @@ struct Split {
   std::set<std::string> held;         // Known::computation
   std::vector<HeldNetwork> networks;  // empty: tasks are held out one by one
 };
-Split hold_out(const std::vector<Known>& tasks);
+Split hold_out(const std::vector<Known>& tasks, uint64_t fold = 0);
 // The tasks of networks, as far as there are records of them.
 Split hold_out(const std::vector<Known>& tasks, std::vector<HeldNetwork> networks);
 
@@ -50,6 +50,8 @@ struct Contestant {
 };
 
 struct CompeteOptions {
+  const std::vector<Known>* lessons =
+      nullptr;  // what is learned, but for held-out tasks; null: all
   uint64_t seed = 1;
   int threads = 0;  // 0: one per core
 };

@@ -15,7 +15,6 @@ namespace tenon::history {
 namespace {
 
 constexpr uint64_t kSeed = 1;  // one for all: who trains makes no difference
-constexpr uint64_t kHeldOutOf = 5;
 
 uint64_t draw(const std::string& key) { return Hasher().add(key).value(); }
 
@@ -41,9 +40,9 @@ Scores held_out_scores(const std::string& model, const std::vector<cost::Sample>
 
 }  // namespace
 
-bool is_held_out(const std::string& key) { return draw(key) % kHeldOutOf == 0; }
+bool is_held_out(const std::string& key, uint64_t fold) { return draw(key) % kFolds == fold; }
 
-std::set<std::string> held_out(const std::vector<Known>& tasks) {
+std::set<std::string> held_out(const std::vector<Known>& tasks, uint64_t fold) {
   std::set<std::string> out;
   std::string first;  // in the order of draws
   std::set<std::string> ranked;
@@ -51,7 +50,7 @@ std::set<std::string> held_out(const std::vector<Known>& tasks) {
     if (!can_be_ranked(k)) continue;
     ranked.insert(k.computation());
     const std::string key = k.computation();
-    if (is_held_out(key)) out.insert(key);
+    if (is_held_out(key, fold)) out.insert(key);
     if (first.empty() || draw(key) < draw(first)) first = key;
   }
   if (ranked.size() < 2) return {};

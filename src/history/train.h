@@ -35,10 +35,11 @@ struct Trained {
 // Throws UserError for a model that there is not.
 Trained train(const db::Database& db, const Where& where, const TrainOptions& options);
 
-// True for about one task in five, whichever others there are.
-bool is_held_out(const std::string& key);
+// True for about one task in five, whichever others there are. Each task is held out in one fold of five.
+inline constexpr uint64_t kFolds = 5;
+bool is_held_out(const std::string& key, uint64_t fold = 0);
 // Known::computation of tasks to hold out. At least one, where two can be ranked, and never all of them.
-std::set<std::string> held_out(const std::vector<Known>& tasks);
+std::set<std::string> held_out(const std::vector<Known>& tasks, uint64_t fold = 0);
 
 // What a model says of itself, but for its records, scores and age.
 Card card_of(const Where& where, const cost::CostModel& model,

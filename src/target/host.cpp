@@ -9,6 +9,7 @@
 
 #include "runtime/quota.h"
 #include "support/check.h"
+#include "target/fingerprint.h"
 #include "target/target.h"
 #include "target/topology.h"
 
@@ -206,12 +207,7 @@ Target host_target() {
   Target t = row_named(host_row());
   t.name = "host";
   t.cpu().features = fmt::format("{}", fmt::join(host_features(), ","));
-  t.machine = host_machine();
-  // Zen 4 issues each 512-bit operation as two halves.
-  if (t.machine.starts_with("AuthenticAMD 25/")) {
-    t.cpu().datapath_bytes = std::min(t.cpu().datapath_bytes, 32);
-  }
-  t.cpu().rates = known_rates(t.machine).value_or(guessed_rates(t.cpu().datapath_bytes));
+  set_machine(t, host_machine());
   set_topology(t.cpu());
   return t;
 }

@@ -114,6 +114,18 @@ void GatherTask::take_default(std::vector<Program>& out) {
   out.push_back(*std::move(p));
 }
 
+// The rules' program of each algorithm: random draws of an algorithm say little of how good it is, and draws and searches
+// alike have few.
+void GatherTask::take_first(size_t n, std::vector<Program>& out) {
+  if (!first_) {
+    first_.emplace();
+    for (Program& p : space_->first()) first_->push_back(std::move(p));
+  }
+  for (; !first_->empty() && out.size() < n; first_->pop_front()) {
+    if (take(first_->front())) out.push_back(std::move(first_->front()));
+  }
+}
+
 // The first so many distinct draws, whatever is known of them, are this task's random programs.
 void GatherTask::take_random(size_t n, std::vector<Program>& out) {
   const auto wanted =
@@ -173,8 +185,9 @@ std::vector<Program> GatherTask::next(size_t n) {
   if (n == 0) return out;
   take_default(out);
   if (space_ == nullptr) return out;
+  take_first(n, out);
   take_random(n, out);
-  if (out.empty() && options_.value != nullptr) take_guided(n, out);
+  if (options_.value != nullptr) take_guided(n, out);
   if (out.empty()) take_searched(n, out);
   return out;
 }

@@ -82,6 +82,7 @@ class GatherTask {
   bool take(const space::Program& p);
   void take_listed(size_t n, std::vector<space::Program>& out);
   void take_default(std::vector<space::Program>& out);
+  void take_first(size_t n, std::vector<space::Program>& out);
   void take_random(size_t n, std::vector<space::Program>& out);
   void take_searched(size_t n, std::vector<space::Program>& out);
   void take_guided(size_t n, std::vector<space::Program>& out);
@@ -102,7 +103,8 @@ class GatherTask {
   std::unique_ptr<value::RowMaker> maker_;  // made when first guided
   int guided_ = 0;                          // searches that the value function led
   bool default_given_ = false;
-  size_t listed_ = 0;  // of the list that were looked at
+  std::optional<std::deque<space::Program>> first_;  // of the space, not given yet
+  size_t listed_ = 0;                                // of the list that were looked at
   int64_t refused_ = 0;
 };
 

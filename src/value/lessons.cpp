@@ -59,7 +59,8 @@ class TaskLessons {
   void teach(const history::Entry& e) {
     if (e.choices.empty()) return;
     auto whole = look_at(*space_, e.choices);
-    if (!whole || !whole->complete()) return;
+    // Choices of another version of the space may lead elsewhere.
+    if (!whole || !whole->complete() || whole->program.trace != e.trace) return;
     add(*whole, label_of(e));
     for (size_t i = 0; i < options_.beginnings; ++i) {
       const auto n = static_cast<size_t>(rng_.between(0, std::ssize(e.choices) - 1));

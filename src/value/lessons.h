@@ -29,7 +29,7 @@ struct Lesson {
   bool by_rule = false;  // the program that the rules write
 };
 
-// Records without choices, or whose choices the space does not know any more, are passed over. The same records give the
+// Records without choices, or whose choices do not lead to their trace any more, are passed over. The same records give the
 // same lessons, whatever the number of threads.
 std::vector<Lesson> lessons_of(const std::vector<history::Known>& tasks,
                                const LessonOptions& options);

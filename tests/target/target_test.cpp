@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/target.h"
+#include "target/fingerprint.h"
 
 #include <gtest/gtest.h>
 
@@ -130,6 +131,32 @@ TEST(Fingerprint, ChangesWithEverythingThatChangesTimes) {
   std::set<std::string> gpus;
   for (const Target& t : gpu_targets()) gpus.insert(t.fingerprint());
   EXPECT_EQ(gpus.size(), gpu_targets().size());
+}
+
+// Records say no more of the machine that they were measured on.
+TEST(Fingerprint, TellsWhichMachineItWas) {
+  const std::string xeon =
+      "x86_64-unknown-linux-gnu;x86-64-v4;+avx512vnni;GenuineIntel 6/207/2;vector=64x32;cores=16;"
+      "l1d=49152;l2=2097152;l3=314572800;line=64";
+  const auto t = target_of_fingerprint(xeon);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->fingerprint(), xeon);
+  EXPECT_EQ(t->machine, "GenuineIntel 6/207/2");
+  EXPECT_EQ(t->cpu().rates, *known_rates(t->machine));
+  for (const char* text : {"x86-64-v3 cores=4", "aarch64-dotprod", "x86-64-v4 vector_bytes=32"}) {
+    const Target row = parse_target(text);
+    const auto again = target_of_fingerprint(row.fingerprint());
+    ASSERT_TRUE(again) << text;
+    EXPECT_EQ(to_text(*again), to_text(row)) << text;
+  }
+  const Target host = host_target();
+  const auto here = target_of_fingerprint(host.fingerprint());
+  ASSERT_TRUE(here) << host.fingerprint();
+  EXPECT_EQ(here->cpu().datapath_bytes, host.cpu().datapath_bytes);
+  for (const char* text : {"", "sim 1", "x86_64-unknown-linux-gnu;x86-64-v4;;;vector=64x32",
+                           "x86_64-unknown-linux-gnu;x86-64-v9;;;vector=64x32;cores=1;l1d=32768"}) {
+    EXPECT_FALSE(target_of_fingerprint(text)) << text;
+  }
 }
 
 // Records, lock files and caches of other runs are found by these texts.

@@ -59,6 +59,7 @@ TEST_F(DataCommands, LsCountsExportsAndDatabasesAlike) {
 TEST_F(DataCommands, CheckPassesWhatIsSoundAndTellsWhatIsNot) {
   const Json sound = answer({"data", "check", path("g.jsonl.zst"), "--json"});
   EXPECT_TRUE(sound["sound"]) << sound.dump(1);
+  EXPECT_EQ(sound["machines"][0]["stale_choices"], 0);
   std::string text = files::read_maybe_packed(path("g.jsonl.zst"));
   const size_t at = text.find("\"median_s\":");
   ASSERT_NE(at, std::string::npos);
@@ -82,6 +83,14 @@ TEST_F(DataCommands, ScoreComparesModelsOnTheSameRecords) {
     EXPECT_GT(v, 0) << score;
     EXPECT_LE(v, 1) << score;
   }
+  // Of fewer records, and of those of one file alone.
+  const Json few = answer({"data", "score", path("g.db"), "--records", "40", "--learn-from",
+                           path("g.jsonl.zst"), "--fold", "1", "--json"});
+  EXPECT_EQ(few["fold"], 1);
+  const Json& learned = few["machines"][0]["models"][0]["learned"];
+  EXPECT_GE(learned, 10);
+  EXPECT_LE(learned, 40);
+  EXPECT_EQ(few["machines"][0]["models"][0]["asked"].get<int64_t>() % 30, 0);
   const Outcome text = tenon({"data", "score", path("g.db"), "--cost-model", "xgb"});
   EXPECT_TRUE(contains(text.out, "pooled")) << text.out;
 }
@@ -109,6 +118,9 @@ TEST_F(DataCommands, MistakesAreSentences) {
   expect_user_error(tenon({"data", "ls", "/nowhere.jsonl"}), "/nowhere.jsonl");
   expect_user_error(tenon({"data", "score", path("g.db"), "--cost-model", "nonsense"}), "nonsense");
   expect_user_error(tenon({"data", "encode", path("g.db")}), "--output");
+  expect_user_error(tenon({"data", "score", path("g.db"), "--fold", "5"}), "--fold");
+  expect_user_error(tenon({"data", "score", path("g.db"), "--learn-from", "/nowhere.jsonl"}),
+                    "/nowhere.jsonl");
   std::string cut = files::read_file(path("g.jsonl.zst"));
   cut.resize(cut.size() / 2);
   files::write_file(path("cut.zst"), cut);

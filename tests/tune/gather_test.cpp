@@ -183,6 +183,25 @@ TEST_F(GatherTest, GoesOnWhereItWasCutOff) {
   EXPECT_EQ(gather(*db, tasks()).measured, 0) << "it is complete";
 }
 
+// Random draws of an algorithm say little of how good it can be.
+TEST(GatherTask, BeginsWithTheRulesProgramOfEachAlgorithm) {
+  const auto tasks = random_tasks({.count = 8, .seed = 3}, target::parse_target("x86-64-v4"));
+  size_t most = 0;
+  for (const TaskToTune& task : tasks) {
+    GatherOptions o;
+    o.programs = 64;
+    GatherTask t({task, std::nullopt}, o, 1);
+    std::set<uint64_t> hashes;
+    for (int i = 0; i < 2; ++i) {
+      for (const space::Program& p : t.next(8)) hashes.insert(p.hash);
+    }
+    const auto first = search::make_space("joint", task.task)->first();
+    for (const space::Program& p : first) EXPECT_TRUE(hashes.contains(p.hash)) << task.task.label;
+    most = std::max(most, first.size());
+  }
+  EXPECT_GT(most, 1U) << "no task has a choice of algorithms";
+}
+
 // A task without random draws takes what the function leads to: distinct programs, other ones than another function's.
 TEST(GatherTask, IsLedByAValueFunction) {
   const auto tasks = random_tasks({.count = 1, .seed = 3}, target::parse_target("x86-64-v3"));

@@ -35,7 +35,9 @@ void note(Faults& faults, const std::string& what, const std::string& where) {
   if (f.records++ == 0) f.first = where;
 }
 
-// Why the record is of no use; empty: it is.
+constexpr const char* kStale = "choices that do not lead to the trace";
+
+// Why the record is of no use, or kStale; empty: nothing is wrong.
 std::string fault_of(const task::Task& t, const space::Space* space, const Measurement& m) {
   if (m.outcome == Outcome::kOk && !has_time(m)) return "ran, without a time";
   try {
@@ -44,7 +46,7 @@ std::string fault_of(const task::Task& t, const space::Space* space, const Measu
     if (!task::serve(t, trace)) return "a trace that may not serve its task";
     if (m.choices.empty() || space == nullptr) return "";
     const auto p = space->adopt(trace, space::choices_from_json(m.choices));
-    return p && p->choices.empty() ? "choices that do not lead to the trace" : "";
+    return p && p->choices.empty() ? kStale : "";
   } catch (const UserError&) {
     return "a trace or choices that cannot be read";
   }
@@ -52,6 +54,7 @@ std::string fault_of(const task::Task& t, const space::Space* space, const Measu
 
 struct Checked {
   int64_t records = 0, programs = 0, again = 0, tasks = 0;
+  int64_t stale = 0;  // their traces teach alone
   Faults faults;
 };
 
@@ -65,8 +68,8 @@ void check_task(const db::TaskRow& row, const Machine& machine,
     note(out.faults, "a task that cannot be read", fmt::format("{}: {}", row.key, e.what()));
     return;
   }
-  // What may be chosen depends on the machine, so choices of another one are not followed.
-  const auto space = machine.here ? search::make_space("joint", *t) : nullptr;
+  // What may be chosen depends on the machine, so choices of one that nobody knows are not followed.
+  const auto space = machine.known ? search::make_space("joint", *t) : nullptr;
   std::vector<std::string> why(rows.size());
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   for_each_parallel(rows.size(), threads,
@@ -76,7 +79,9 @@ void check_task(const db::TaskRow& row, const Machine& machine,
   for (size_t i = 0; i < rows.size(); ++i) {
     out.again += known.insert(rows[i].trace).second ? 0 : 1;
     any = any || rows[i].outcome == Outcome::kOk;
-    if (!why[i].empty()) note(out.faults, why[i], fmt::format("task {}", row.key));
+    out.stale += why[i] == kStale ? 1 : 0;
+    if (!why[i].empty() && why[i] != kStale)
+      note(out.faults, why[i], fmt::format("task {}", row.key));
   }
   out.programs += std::ssize(known);
   ++out.tasks;
@@ -108,9 +113,10 @@ Json checked_json(const history::Where& where, const Checked& c) {
   for (const auto& [what, f] : c.faults) {
     faults.push_back({{"what", what}, {"records", f.records}, {"first", f.first}});
   }
-  return {{"target", where.measured}, {"protocol", where.protocol}, {"records", c.records},
-          {"tasks", c.tasks},         {"programs", c.programs},     {"measured_again", c.again},
-          {"faults", faults}};
+  return {{"target", where.measured}, {"protocol", where.protocol},
+          {"records", c.records},     {"tasks", c.tasks},
+          {"programs", c.programs},   {"measured_again", c.again},
+          {"stale_choices", c.stale}, {"faults", faults}};
 }
 
 std::string checked_text(const history::Where& where, const Checked& c) {
@@ -121,6 +127,10 @@ std::string checked_text(const history::Where& where, const Checked& c) {
   for (const auto& [what, f] : c.faults) {
     text += fmt::format("  {} with {}, the first: {}\n", counted(f.records, "record"), what,
                         escaped(f.first));
+  }
+  if (c.stale > 0) {
+    text += fmt::format("  {} with {}, of a space that was another then: the trace teaches alone\n",
+                        counted(c.stale, "record"), kStale);
   }
   return text + (c.faults.empty() ? "  all of them can be learned from\n" : "");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tenon data: the verbs and their options; verbs.h says what they do.
 #include "cost/model.h"
+#include "history/train.h"
 #include "tools/tenon/command.h"
 #include "tools/tenon/commands/data/verbs.h"
 #include "tools/tenon/verb.h"
@@ -42,6 +43,20 @@ void add_score(CLI::App& verb, Options& o) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("FILE,...");
+  verb.add_option("--fold", o.fold,
+                  "Which of five parts of the tasks is held out, without --holdout-models")
+      ->check(CLI::Range(uint64_t{0}, history::kFolds - 1))
+      ->capture_default_str()
+      ->type_name("N");
+  verb.add_option("--learn-from", o.learn_from,
+                  "Exports or databases whose records alone are learned (default: all)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("FILE,...");
+  verb.add_option("--records", o.records,
+                  "Records to learn from, at most, as tenon model train picks them (default: all)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
+      ->type_name("N");
   verb.add_option("--seed", o.seed, "Of training")->capture_default_str()->type_name("N");
   add_per_task(verb, o);
 }
@@ -67,10 +82,13 @@ constexpr Verb<Options> kVerbs[] = {
 }  // namespace
 
 std::unique_ptr<db::Database> open_data(const DataVerbOptions& o) {
-  if (o.files.empty()) return open_db_to_read(o.db);
-  if (o.files.size() == 1) return open_records(o.files[0]);
+  return o.files.empty() ? open_db_to_read(o.db) : open_files(o.files);
+}
+
+std::unique_ptr<db::Database> open_files(const std::vector<std::string>& files) {
+  if (files.size() == 1) return open_records(files[0]);
   std::vector<db::Rows> parts;
-  for (const std::string& file : o.files) parts.push_back(read_records(file));
+  for (const std::string& file : files) parts.push_back(read_records(file));
   auto db = db::Database::open(":memory:");
   db->add(parts);
   return db;

@@ -46,11 +46,22 @@ struct Answer {
   std::string text;
 };
 
-void score_machine(const Machine& m, const db::Database& db, const DataVerbOptions& o,
-                   const std::vector<history::HeldNetwork>& networks, Answer& answer) {
+// What is learned, where it is less than all that there is.
+std::optional<std::vector<history::Known>> lessons_of(const Machine& m, const db::Database& db,
+                                                      const db::Database* learn_from,
+                                                      const DataVerbOptions& o) {
+  if (learn_from == nullptr && o.records == 0) return std::nullopt;
+  const history::Limits limits = o.records > 0 ? records_limits(o.records) : limits_of(o);
+  return history::read_records(learn_from == nullptr ? db : *learn_from, m.where, limits).tasks;
+}
+
+void score_machine(const Machine& m, const db::Database& db, const db::Database* learn_from,
+                   const DataVerbOptions& o, const std::vector<history::HeldNetwork>& networks,
+                   Answer& answer) {
   const auto tasks = history::read_records(db, m.where, limits_of(o)).tasks;
+  const auto lessons = lessons_of(m, db, learn_from, o);
   const history::Split split =
-      networks.empty() ? history::hold_out(tasks) : history::hold_out(tasks, networks);
+      networks.empty() ? history::hold_out(tasks, o.fold) : history::hold_out(tasks, networks);
   Json models = Json::array();
   answer.text += fmt::format("{}; {}\n", escaped(m.where.measured), escaped(m.where.protocol));
   if (split.held.empty()) {
@@ -60,7 +71,8 @@ void score_machine(const Machine& m, const db::Database& db, const DataVerbOptio
         "  {:<12} {:^13}   {:^13}   pairs   train s\n  {:<12} top-1  top-5    top-1  top-5\n", "",
         split.networks.empty() ? "mean of tasks" : "mean of nets", "pooled", "");
     for (const std::string& name : o.cost_models) {
-      const auto c = history::compete(name, tasks, split, {.seed = o.seed});
+      const auto c = history::compete(name, tasks, split,
+                                      {.lessons = lessons ? &*lessons : nullptr, .seed = o.seed});
       if (models.empty()) {
         answer.text += fmt::format("  on {} held-out tasks, {} programs; learned from {}\n",
                                    c.held_out, grouped(c.asked), grouped(c.learned));
@@ -82,10 +94,15 @@ int data_score(const DataVerbOptions& o, const Console& console) {
   std::vector<history::HeldNetwork> networks;
   for (const std::string& file : o.networks) networks.push_back(held_network(file, console));
   Answer answer;
-  for (const Machine& m : machines(*db, o.select)) score_machine(m, *db, o, networks, answer);
+  std::unique_ptr<db::Database> learn_from;
+  if (!o.learn_from.empty()) learn_from = open_files(o.learn_from);
+  for (const Machine& m : machines(*db, o.select)) {
+    score_machine(m, *db, learn_from.get(), o, networks, answer);
+  }
   console.answer(console.json() ? to_text(Json{{"schema", "tenon.data/1"},
                                                {"verb", "score"},
                                                {"seed", o.seed},
+                                               {"fold", o.fold},
                                                {"machines", answer.machines}})
                                 : answer.text);
   return kExitOk;

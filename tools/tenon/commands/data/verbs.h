@@ -20,7 +20,11 @@ struct DataVerbOptions {
   history::SelectionOptions select;
   std::vector<std::string> cost_models = {"xgb"};  // score
   std::string cost_model = "tlp";                  // encode
-  std::vector<std::string> networks;               // score: ONNX files whose tasks are held out
+  // Of score:
+  std::vector<std::string> networks;    // ONNX files whose tasks are held out
+  uint64_t fold = 0;                    // which fifth of the tasks is held out, without networks
+  std::vector<std::string> learn_from;  // files with what is learned; empty: all of them
+  int64_t records = 0;                  // to learn from, at most; 0: all
   uint64_t seed = 1;
   size_t per_task = 4096;  // programs of one task that are read, at most
   std::string output;      // encode
@@ -33,6 +37,7 @@ int data_encode(const DataVerbOptions& options, const Console& console);
 
 // All files as one database to read; without files, the one of --db.
 std::unique_ptr<db::Database> open_data(const DataVerbOptions& options);
+std::unique_ptr<db::Database> open_files(const std::vector<std::string>& files);
 // All records there are, as many of each task as the options say.
 history::Limits limits_of(const DataVerbOptions& options);
 

@@ -8,9 +8,20 @@
 #include <utility>
 
 #include "support/check.h"
+#include "target/fingerprint.h"
 #include "tools/tenon/commands/model/verbs.h"
 
 namespace tenon::tools {
+namespace {
+
+// Of code for one machine that was timed on another the name says both.
+std::shared_ptr<const target::Target> target_of(const std::string& measured) {
+  if (auto here = target_here(measured)) return here;
+  auto there = target::target_of_fingerprint(measured.substr(0, measured.find(" on ")));
+  return there ? std::make_shared<const target::Target>(*std::move(there)) : nullptr;
+}
+
+}  // namespace
 
 std::vector<Machine> machines(const db::Database& db, const history::SelectionOptions& options) {
   std::map<std::pair<std::string, std::string>, int64_t> rows;
@@ -19,10 +30,10 @@ std::vector<Machine> machines(const db::Database& db, const history::SelectionOp
   }
   std::vector<Machine> out;
   for (const auto& [name, n] : rows) {
-    auto target = target_here(name.first);
-    const bool here = target != nullptr || name.first.starts_with("sim ");
+    auto target = target_of(name.first);
+    const bool known = target != nullptr || name.first.starts_with("sim ");
     if (target == nullptr) target = std::make_shared<const target::Target>(target::host_target());
-    out.push_back({{std::move(target), name.first, name.second}, n, here});
+    out.push_back({{std::move(target), name.first, name.second}, n, known});
   }
   if (out.empty()) {
     throw UserError("the database has no such records", "tenon tune makes them");
@@ -32,6 +43,11 @@ std::vector<Machine> machines(const db::Database& db, const history::SelectionOp
            std::tie(a.rows, b.where.measured, b.where.protocol);
   });
   return out;
+}
+
+history::Limits records_limits(int64_t records) {
+  const auto total = static_cast<size_t>(records);
+  return {.per_task = total, .total = total, .least = 1, .threads = 0};
 }
 
 Json scores_json(const history::Scores& s) {

@@ -23,10 +23,8 @@ struct Row {
 };
 
 history::Limits limits_of(const ModelVerbOptions& o) {
-  const bool all = o.cost_model == "tlp" && o.records == 0;
-  if (o.records == 0 && !all) return {};
-  const size_t total = all ? SIZE_MAX : static_cast<size_t>(o.records);
-  return {.per_task = total, .total = total, .least = 1, .threads = 0};
+  if (o.records > 0) return records_limits(o.records);
+  return o.cost_model == "tlp" ? records_limits(INT64_MAX) : history::Limits{};
 }
 
 // The one machine that a name means.
@@ -104,10 +102,10 @@ int model_train(const ModelVerbOptions& o, const Console& console) {
   Json list = Json::array();
   std::string text;
   for (const Machine& m : machines(*db, o.select)) {
-    if (!m.here) {
+    if (!m.known) {
       console.note(
-          fmt::format("{}: of another machine; its programs are read as if they were for "
-                      "this one",
+          fmt::format("{}: a machine that tenon does not know; its programs are read as if they "
+                      "were for this one",
                       m.where.measured));
     }
     const Row r = train_one(*db, m, o);

@@ -45,10 +45,13 @@ int model_value(const ModelVerbOptions& options, const Console& console);
 struct Machine {
   history::Where where;
   int64_t rows = 0;
-  bool here =
-      true;  // false: another machine's, whose programs are read as if they were for this one
+  // False: its name says nothing to this program, which reads programs as if they were for the machine here.
+  bool known = true;
 };
 std::vector<Machine> machines(const db::Database& db, const history::SelectionOptions& options);
+
+// So many records, the fastest half of each task and the rest evenly spread.
+history::Limits records_limits(int64_t records);
 
 Json scores_json(const history::Scores& s);  // null: nothing was held out
 std::string scores_text(
