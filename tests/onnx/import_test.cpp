@@ -241,8 +241,9 @@ TEST(Import, AttributesMustHaveTheirType) {
 
 // MaxPool of one image with a window of so many rows and columns.
 size_t nodes_of_pool(int64_t rows, int64_t columns) {
-  const std::string window = "attribute { name: \"kernel_shape\" type: INTS ints: " +
-                             std::to_string(rows) + " ints: " + std::to_string(columns) + " }";
+  const std::string window =
+      "attribute { name: \"kernel_shape\" type: INTS ints: " + std::to_string(rows) +
+      " ints: " + std::to_string(columns) + " }";
   return import_text("graph { name: \"g\" " + value("input", "x", "1 2 9 9") +
                      node("MaxPool", "x", "y", window) + value("output", "y", "") + "}")
       .graph.nodes.size();

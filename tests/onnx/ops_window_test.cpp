@@ -44,9 +44,11 @@ struct Windows {
 
 Windows random_windows(Rng& rng, size_t rank, bool ceil) {
   Windows w;
-  const int64_t most = rng.chance(0.4) ? 7 : 3;  // large windows are computed by rows, then by columns
+  const int64_t most =
+      rng.chance(0.4) ? 7 : 3;  // large windows are computed by rows, then by columns
   while (w.dims.size() < rank) {
-    Dim d{rng.between(1, 8), rng.between(1, most), rng.between(1, 3), rng.between(1, 2), 0, 0, ceil};
+    Dim d{
+        rng.between(1, 8), rng.between(1, most), rng.between(1, 3), rng.between(1, 2), 0, 0, ceil};
     d.before = rng.between(0, d.span() - 1);
     d.after = rng.between(0, d.span() - 1);
     if (d.in + d.before + d.after >= d.span()) w.dims.push_back(d);
