@@ -47,19 +47,31 @@ std::string card_line(const Card& c) {
                   {"records", c.records},
                   {"tasks", c.tasks},
                   {"trained_at", c.trained_at},
-                  {"scores", scores_json(c.scores)}};
+                  {"scores", scores_json(c.scores)},
+                  {"shipped", scores_json(c.shipped)}};
   return j.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Scores scores_of(const Json& s) {
+  return {s.at("top1"), s.at("top5"), s.at("pairwise"), s.at("tasks")};
+}
+
+// Files of earlier versions say nothing of a model that ships.
 Card card_of(const std::string& line) {
   const Json j = Json::parse(line);
-  const Json& s = j.at("scores");
-  return {j.at("model"),        j.at("target"),
-          j.at("protocol"),     j.at("triple"),
-          j.at("vector_bytes"), j.at("features"),
-          j.at("tenon"),        j.at("rows"),
-          j.at("records"),      j.at("tasks").get<std::vector<std::string>>(),
-          j.at("trained_at"),   {s.at("top1"), s.at("top5"), s.at("pairwise"), s.at("tasks")}};
+  return {j.at("model"),
+          j.at("target"),
+          j.at("protocol"),
+          j.at("triple"),
+          j.at("vector_bytes"),
+          j.at("features"),
+          j.at("tenon"),
+          j.at("rows"),
+          j.at("records"),
+          j.at("tasks").get<std::vector<std::string>>(),
+          j.at("trained_at"),
+          scores_of(j.at("scores")),
+          j.contains("shipped") ? scores_of(j.at("shipped")) : Scores{}};
 }
 
 }  // namespace

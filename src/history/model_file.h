@@ -38,6 +38,8 @@ struct Card {
   std::vector<std::string> tasks;  // Known::computation, each once
   int64_t trained_at = 0;          // seconds since 1970; 0: not known
   Scores scores = {};
+  Scores shipped =
+      {};  // of the model that ships, on the same held-out tasks, none of which it knows
 };
 
 std::string trained_at_text(const Card& c);  // ISO 8601; empty: not known

@@ -28,9 +28,22 @@ struct TrainedNow {
       not_kept;  // sentences; empty: all records could be read, the file is written
 };
 
+// The model that ships, if it sees programs as `model` does.
+FoundModel fitting_shipped(const Options& o, const Where& where, const cost::CostModel& model) {
+  FoundModel found = shipped_model(o.shipped, *where.target, o.model);
+  if (found.file && found.file->card.features != encoding_of(model)) found.file.reset();
+  return found;
+}
+
 // Trained, and kept for later runs where that is possible.
-TrainedNow train_now(const db::Database& db, const Where& where, const Options& o) {
-  Trained t = train(db, where, {.model = o.model, .now = now_of(o), .limits = o.limits});
+TrainedNow train_now(const db::Database& db, const Where& where, const Options& o,
+                     const cost::CostModel& model) {
+  const FoundModel shipped = fitting_shipped(o, where, model);
+  Trained t = train(db, where,
+                    {.model = o.model,
+                     .now = now_of(o),
+                     .limits = o.limits,
+                     .shipped = shipped.file ? &*shipped.file : nullptr});
   TrainedNow out;
   if (t.left_out > 0) {
     out.left_out =
@@ -46,6 +59,10 @@ TrainedNow train_now(const db::Database& db, const Where& where, const Options& 
   return out;
 }
 
+bool is_behind_shipped(const Card& c) {
+  return c.shipped.tasks > 0 && c.shipped.pairwise > c.scores.pairwise;
+}
+
 class Beginning {
  public:
   Beginning(const db::Database& db, const Where& where, const Options& o, cost::CostModel& model)
@@ -56,9 +73,9 @@ class Beginning {
     FoundModel kept = usable(read_model(path));
     const auto rows = static_cast<double>(count_rows(db_, where_));
     const bool behind = !kept.file || rows >= kGrowth * static_cast<double>(kept.file->card.rows);
-    if (!behind && take(kept, "kept")) return std::move(used_);
+    if (!behind && take_better(kept, "kept")) return std::move(used_);
     FoundModel now = rows > 0 ? trained() : FoundModel{};
-    const bool again = take(now, "trained");
+    const bool again = take_better(now, "trained");
     if (!again && !take(kept, "kept")) take_shipped();
     if (!kept.why.empty()) {
       note(fmt::format("{}: {}{}", path.string(), kept.why,
@@ -80,17 +97,28 @@ class Beginning {
   }
 
   FoundModel trained() {
-    TrainedNow t = train_now(db_, where_, options_);
+    TrainedNow t = train_now(db_, where_, options_, model_);
     note(t.left_out);
     note(t.not_kept);
     return std::move(t.found);
   }
 
-  void take_shipped() {
-    FoundModel found = shipped_model(options_.shipped, *where_.target, options_.model);
-    const bool fits = found.file && found.file->card.features == encoding_of(model_);
-    if (fits) take(found, "shipped");
+  bool take_shipped() {
+    FoundModel found = fitting_shipped(options_, where_, model_);
+    const bool taken = take(found, "shipped");
     note(found.why);
+    return taken;
+  }
+
+  // What was learned from these records, or what ships, whichever knew more of the tasks that were held out.
+  bool take_better(FoundModel& own, const char* from) {
+    if (!own.file || !is_behind_shipped(own.file->card) || !take_shipped()) return take(own, from);
+    const Card& c = own.file->card;
+    note(
+        fmt::format("on {} tasks that were held out it has {:.2f} of the pairs right, and the "
+                    "model of the {} records here {:.2f}",
+                    c.shipped.tasks, c.shipped.pairwise, c.records, c.scores.pairwise));
+    return true;
   }
 
   // What cannot be loaded is there no more, and says why.
@@ -146,7 +174,7 @@ std::string renew(const db::Database& db, const Where& where, const Options& opt
     const auto model = cost::make_model(options.model, 1, 1);
     const bool usable = kept.file && why_not(kept.file->card, where, *model).empty();
     if (usable && count_rows(db, where) <= kept.file->card.rows) return "";
-    return train_now(db, where, options).not_kept;
+    return train_now(db, where, options, *model).not_kept;
   } catch (const UserError& e) {
     return fmt::format("the model is not renewed: {}", e.what());
   }

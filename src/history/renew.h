@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run begins with, and what it leaves: the model of its target, kept beside the database and made again from the
-// records where it lacks many of them or cannot be used; where a database is empty, the one that ships with tenon.
+// records where it lacks many of them or cannot be used. Where a database is empty, or its model orders fewer pairs of
+// held-out tasks right than the one that ships with tenon, that one is taken.
 //
 //   const Used used = begin(db, where, options, model);   // the model knows by now what was learned before
 //   ...

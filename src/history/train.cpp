@@ -38,6 +38,24 @@ Scores held_out_scores(const std::string& model, const std::vector<cost::Sample>
   return learner->trained() ? score(*learner, asked) : Scores{};
 }
 
+// Scores of a model that ships, on held-out tasks; none where it knows one of them.
+Scores scores_of_shipped(const ModelFile& shipped, const std::vector<cost::Sample>& samples,
+                         const std::set<std::string>& held, int threads) {
+  const std::vector<std::string>& known = shipped.card.tasks;
+  const auto is_held = [&](const std::string& task) { return held.contains(task); };
+  if (std::any_of(known.begin(), known.end(), is_held)) return {};
+  std::vector<cost::Sample> asked;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(asked),
+               [&](const cost::Sample& s) { return is_held(s.task); });
+  const auto model = cost::make_model(shipped.card.model, kSeed, threads);
+  try {
+    model->load(shipped.bytes);
+  } catch (const UserError&) {  // whoever would use it says so
+    return {};
+  }
+  return score(*model, asked);
+}
+
 }  // namespace
 
 bool is_held_out(const std::string& key, uint64_t fold) { return draw(key) % kFolds == fold; }
@@ -134,7 +152,11 @@ Trained train(const db::Database& db, const Where& where, const TrainOptions& op
   card.records = std::ssize(samples);
   card.trained_at = options.now;
   const auto held = held_out(records.tasks);
-  if (!held.empty()) card.scores = held_out_scores(options.model, samples, held, threads);
+  if (!held.empty()) {
+    card.scores = held_out_scores(options.model, samples, held, threads);
+    if (options.shipped != nullptr)
+      card.shipped = scores_of_shipped(*options.shipped, samples, held, threads);
+  }
   out.file = ModelFile{std::move(card), model->save()};
   return out;
 }

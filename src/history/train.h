@@ -20,9 +20,10 @@
 namespace tenon::history {
 
 struct TrainOptions {
-  std::string model = "xgb";  // row of cost::models
-  int64_t now = 0;            // what the card says it was trained at
-  Limits limits = {};         // also the threads
+  std::string model = "xgb";           // row of cost::models
+  int64_t now = 0;                     // what the card says it was trained at
+  Limits limits = {};                  // also the threads
+  const ModelFile* shipped = nullptr;  // is scored on the same held-out tasks; null: none ships
 };
 
 struct Trained {

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "artifact/library.h"
 #include "artifact/model.h"
 #include "compile/task_list.h"
 #include "te/text.h"
@@ -30,14 +31,15 @@ class PretendTimer : public measure::NetworkTimer {
 
  private:
   std::vector<double> steps(const std::filesystem::path& directory, std::string& error) {
-    const artifact::Model model = artifact::Model::load(directory);
-    const compile::TaskList list = compile::list_tasks(model);
+    // Not loaded: the target may be another machine's.
+    const artifact::ManifestFile file = artifact::read_artifact(directory);
+    const compile::TaskList list = compile::list_tasks(file);
     std::map<std::string, double> by_kernel;
     for (const compile::TaskText& t : list.tasks) {
       by_kernel[t.kernel] = task_s(t, list.target, error);
     }
     std::vector<double> seconds;
-    for (const artifact::StepInfo& step : model.steps()) {
+    for (const artifact::StepInfo& step : artifact::steps_of(file)) {
       seconds.push_back(by_kernel[step.kernel]);
     }
     return seconds;

@@ -260,6 +260,36 @@ TEST(Shipped, ServesAnEmptyDatabaseAndNoOther) {
   EXPECT_TRUE(model->trained());
 }
 
+// A few programs of two tasks say less than a model that learned from many; one that knows the very tasks proves nothing.
+TEST(Shipped, ServesADatabaseWhoseOwnModelKnowsLess) {
+  Recorded shop;
+  add_tasks(shop, 1, 8);
+  ModelFile m = *train(*shop.db, here(), {}).file;
+  m.card.target = "the machine where it was trained";
+  Recorded r;
+  Options o = options(r);
+  o.shipped = {r.folder.path()};
+  for (const int64_t side : {72, 88}) r.add(product(side), 12);
+  const auto path = r.folder.path() / "x86.xgb.model";
+  write_model(path, m);
+  const Used used = begin(*r.db, here(), o, *fresh());
+  EXPECT_EQ(used.from, "shipped");
+  ASSERT_EQ(used.notes.size(), 1U);
+  EXPECT_NE(used.notes[0].find("held out"), std::string::npos) << used.notes[0];
+  const FoundModel kept = read_model(model_path(r.path, here(), "xgb"));
+  ASSERT_TRUE(kept.file);
+  EXPECT_GT(kept.file->card.shipped.pairwise, kept.file->card.scores.pairwise);
+  EXPECT_EQ(begin(*r.db, here(), o, *fresh()).from, "shipped");  // as the kept file says
+
+  // With all that the one that ships knows, and more, its own model is taken.
+  Recorded rich;
+  add_tasks(rich, 1, 8);
+  Options alone = options(rich);
+  alone.shipped = o.shipped;
+  EXPECT_EQ(begin(*rich.db, here(), alone, *fresh()).from, "trained");
+  EXPECT_EQ(begin(*rich.db, here(), alone, *fresh()).from, "kept");
+}
+
 TEST(Shipped, TheNearestMachineIsTaken) {
   const Recorded r;
   const auto place = r.folder.path() / "models";
