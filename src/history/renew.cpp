@@ -110,7 +110,7 @@ class Beginning {
     return taken;
   }
 
-  // What was learned from these records, or what ships, whichever knew more of the tasks that were held out.
+  // Takes the model of these records or the one that ships, whichever orders more pairs of held-out tasks right.
   bool take_better(FoundModel& own, const char* from) {
     if (!own.file || !is_behind_shipped(own.file->card) || !take_shipped()) return take(own, from);
     const Card& c = own.file->card;

@@ -117,7 +117,7 @@ const std::vector<Target>& gpu_targets();
 Target host_target();
 // The rates of a processor that names itself so ("AuthenticAMD 25/17/1"), if there is a row for it.
 std::optional<Rates> known_rates(const std::string& machine);
-// Of any other processor, by the width of its arithmetic units: wider ones wait longer for the same bytes.
+// A guess for any other processor follows from the width of its arithmetic units: wider ones wait longer for the same bytes.
 Rates guessed_rates(int datapath_bytes);
 // "cuda": the first GPU that the driver shows, with the numbers that it gives. Throws UserError where there is no driver,
 // or no card that code can be made for.

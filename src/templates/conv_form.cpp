@@ -176,8 +176,8 @@ class FormChooser {
     f_.most_vectors = std::max(r.kb, std::min(tileable, kMostVectors));
   }
 
-  // A plain result has a page or more for each channel: a tile of positions after the other would write a line of every page.
-  // A block of channels after the other reads the input again for each, which pays where the result is larger.
+  // A plain result has a page or more for each channel, so that a tile of positions writes a line of every page. Going by
+  // blocks of channels reads the input again for each block, which pays where the result is larger.
   bool scatters() const {
     constexpr int64_t kPage = 4096, kReadsForAWrite = 4;
     const int64_t y = bytes_of(c_.chain.final->output);

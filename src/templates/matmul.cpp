@@ -212,8 +212,8 @@ class Writer {
     b_.layout_reorder(w, perm);
   }
 
-  // Whether all columns of the second operand stay in the first-level cache while a tile of rows is multiplied: then rows of the
-  // result are written one after the other, and nothing is read more often for it.
+  // Whether all columns of the second operand stay in the first-level cache while a tile of rows is multiplied. Then rows
+  // of the result can be written one after the other, and nothing is read more often for it.
   bool keeps_columns() const {
     const int64_t bytes = op_.reduce_axes[0].extent * jn_ * jv_ * m_.w.tensor.dtype().bytes();
     return packed_ && 2 * bytes <= t_.l1d_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is fetched ahead: the first place of each vector that an iteration reads.
+// An iteration fetches ahead the first place of each vector that a later one reads.
 #include <gtest/gtest.h>
 
 #include "ir/visit.h"

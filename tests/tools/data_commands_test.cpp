@@ -83,7 +83,7 @@ TEST_F(DataCommands, ScoreComparesModelsOnTheSameRecords) {
     EXPECT_GT(v, 0) << score;
     EXPECT_LE(v, 1) << score;
   }
-  // Of fewer records, and of those of one file alone.
+  // A model may learn from fewer records, and from those of one file alone.
   const Json few = answer({"data", "score", path("g.db"), "--records", "40", "--learn-from",
                            path("g.jsonl.zst"), "--fold", "1", "--json"});
   EXPECT_EQ(few["fold"], 1);

@@ -68,7 +68,7 @@ void check_task(const db::TaskRow& row, const Machine& machine,
     note(out.faults, "a task that cannot be read", fmt::format("{}: {}", row.key, e.what()));
     return;
   }
-  // What may be chosen depends on the machine, so choices of one that nobody knows are not followed.
+  // Legal choices depend on the machine, so the check does not follow those of a machine that it does not know.
   const auto space = machine.known ? search::make_space("joint", *t) : nullptr;
   std::vector<std::string> why(rows.size());
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));

@@ -46,7 +46,7 @@ struct Answer {
   std::string text;
 };
 
-// What is learned, where it is less than all that there is.
+// The tasks to learn from; nothing where the options ask for all that there are.
 std::optional<std::vector<history::Known>> lessons_of(const Machine& m, const db::Database& db,
                                                       const db::Database* learn_from,
                                                       const DataVerbOptions& o) {

@@ -20,7 +20,7 @@ struct DataVerbOptions {
   history::SelectionOptions select;
   std::vector<std::string> cost_models = {"xgb"};  // score
   std::string cost_model = "tlp";                  // encode
-  // Of score:
+  // Only `score` reads the next four.
   std::vector<std::string> networks;    // ONNX files whose tasks are held out
   uint64_t fold = 0;                    // which fifth of the tasks is held out, without networks
   std::vector<std::string> learn_from;  // files with what is learned; empty: all of them

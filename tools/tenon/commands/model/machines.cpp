@@ -14,7 +14,7 @@
 namespace tenon::tools {
 namespace {
 
-// Of code for one machine that was timed on another the name says both.
+// The name has both machines ("A on B") where code for one was timed on another; the code's is wanted.
 std::shared_ptr<const target::Target> target_of(const std::string& measured) {
   if (auto here = target_here(measured)) return here;
   auto there = target::target_of_fingerprint(measured.substr(0, measured.find(" on ")));
