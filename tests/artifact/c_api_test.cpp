@@ -12,6 +12,7 @@
 #include "artifact/model.h"
 #include "artifact/programs.h"
 #include "artifact/write.h"
+#include "te/ops.h"
 
 namespace tenon::artifact {
 namespace {
