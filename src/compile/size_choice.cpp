@@ -65,7 +65,7 @@ std::vector<int64_t> powers_of_two(int64_t most) {
 struct Step {
   int64_t most, step;
 };
-constexpr Step kSteps[] = {{6, 1}, {10, 2}, {24, 4}, {96, 8}};
+constexpr Step kSteps[] = {{6, 1}, {10, 2}, {24, 4}, {136, 8}};
 constexpr int64_t kStep = 16;
 constexpr int64_t kPerOctave[] = {32, 16, 8, 4};  // the first that leaves few enough combinations
 

@@ -42,8 +42,16 @@ class SteadyTiles : public space::Decider {
   // its tiles are for the vectors that it takes itself, and too large beside more of them.
   int64_t parts(const space::Hole& hole) const {
     const int64_t extent = hole.domain.at(hole.domain.size() - 1);
-    const int64_t rows = templates::divisor(extent, rows_);
+    const int64_t rows = rows_of(extent);
     return legal(hole, rows > 1 ? extent / rows : arith::ceil_div(extent, rows_));
+  }
+
+  // Half of the rows before any number that divides more: 12, 20, 28, .. rows then share a program.
+  int64_t rows_of(int64_t extent) const {
+    if (extent > rows_ && extent % rows_ != 0 && extent % (rows_ / 2) == 0 && rows_ > 4) {
+      return rows_ / 2;
+    }
+    return templates::divisor(extent, rows_);
   }
 
   static int64_t legal(const space::Hole& hole, int64_t value) {

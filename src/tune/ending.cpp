@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kFinalsShare = 0.05;  // of the budget
 constexpr double kLeastFinalsS = 0.25, kMostFinalsS = 20;
-constexpr double kCompareShare = 0.02;
+constexpr double kCompareShare = 0.02;  // for looking at all networks once
 constexpr double kLeastCompareS = 0.5, kMostCompareS = 5;
 constexpr double kShortCompareShare = 0.05;  // of a budget too short for the least
 // A comparison loads both networks, runs them once and times their steps besides.
@@ -27,7 +27,8 @@ constexpr double kMostOver = 1.06;
 double Ending::compare_s() const {
   if (budget_s() <= 0) return kMostCompareS;
   const double least = std::min(kLeastCompareS, kShortCompareShare * budget_s());
-  return std::clamp(kCompareShare * budget_s(), least, kMostCompareS);
+  const double share = kCompareShare / static_cast<double>(parts_.models.size());
+  return std::clamp(share * budget_s(), least, kMostCompareS);
 }
 
 double Ending::comparison_s() const {

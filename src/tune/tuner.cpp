@@ -248,7 +248,8 @@ struct TaskTuner::Impl {
 
   // Where measuring leaves cores to think on, two halves of a round are in flight: the second is
   // proposed while the first is measured. Where many builders work, a third keeps them busy while
-  // the oldest is compared, recorded and learned from. A program is then proposed without knowing the 16 before
+  // the oldest is compared, recorded and learned from, and a fourth while its last program is still
+  // built or the card is held up by large weights. A program is then proposed without knowing the 16 before
   // it and the 15 beside it, as in a whole round it is without knowing the 31 beside it; and what
   // is known does not depend on how fast anything was.
   int64_t batch_size() const {
@@ -312,7 +313,7 @@ struct TaskTuner::Impl {
 
   size_t most_batches() const {
     if (!measurer.overlaps()) return 1;
-    return measurer.round() > measure::Measurer::kRound ? 3 : 2;
+    return measurer.round() > measure::Measurer::kRound ? 4 : 2;
   }
 
   // Programs may be proposed without the lessons of a few rounds, not of any number of them.

@@ -71,8 +71,10 @@ class SlowTimer : public PretendTimer {
   measure::NetworkTimes compare(const fs::path& a, const fs::path& b,
                                 const measure::NetworkOptions& o) override {
     *now_ += 1 + o.seconds;
+    each_s.insert(o.seconds);
     return PretendTimer::compare(a, b, o);
   }
+  std::set<double> each_s;  // how long networks were compared
 
  private:
   Now now_;
@@ -94,14 +96,22 @@ class EndingTest : public SessionTest {
     measurer.faster_from = faster_from;
     SlowTimer timer(now);
     if (set) set(timer);
-    Session s({{.name = "net", .graph = graph_, .directory = out(), .provenance = {}}}, o, measurer,
-              timer, *db_, {});
+    std::vector<Model> models;
+    for (size_t m = 0; m < networks_; ++m) {
+      const std::string name = m == 0 ? "" : std::to_string(m);
+      models.push_back({.name = "net" + name, .graph = graph_, .directory = out().string() + name,
+                        .provenance = {}});
+    }
+    Session s(std::move(models), o, measurer, timer, *db_, {});
     const Summary summary = s.run({});
     finals_of_ = measurer.finals_of;
     compared_ = timer.asked;
+    each_s_ = timer.each_s;
     return summary;
   }
+  size_t networks_ = 1;
   int finals_of_ = 0, compared_ = 0;
+  std::set<double> each_s_;
 };
 
 TEST_F(EndingTest, TheWholeRunEndsWithItsBudget) {
@@ -124,6 +134,16 @@ TEST_F(EndingTest, SoItDoesWhereTheFirstComparisonIsNotTheLast) {
   const Summary s = run_for(60, [](SlowTimer& t) { t.slow_inside = true; });
   EXPECT_LE(s.spent_s, 1.03 * 60 + 2);
   EXPECT_EQ(s.models[0].kept, "default: no task gained inside the network");
+}
+
+// Else comparing them would take a fourth of the budget of six networks.
+TEST_F(EndingTest, NetworksShareTheTimeForComparingThem) {
+  networks_ = 3;
+  const Summary s = run_for(120);
+  EXPECT_EQ(compared_, 3);
+  ASSERT_EQ(each_s_.size(), 1u);
+  EXPECT_DOUBLE_EQ(*each_s_.begin(), 0.02 * 120 / 3);
+  for (const ModelSummary& m : s.models) EXPECT_EQ(m.kept, "tuned");
 }
 
 TEST_F(EndingTest, WithoutAFindTheEndNeedsNoTime) {
