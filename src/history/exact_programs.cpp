@@ -16,13 +16,18 @@ constexpr double kBest = 1.0005;
 ExactPrograms::ExactPrograms(const std::vector<KnownTask>& table) {
   for (const KnownTask& t : table) {
     const bool best = !t.programs.empty() && t.programs[0].relative < kBest;
-    if (best) best_.emplace(t.key, t.programs[0].recipe);
+    if (!best) continue;
+    best_.emplace(t.key, t.programs[0].recipe);
+    alike_.emplace(to_text(t.likeness), t.programs[0].recipe);
   }
 }
 
 std::optional<schedule::Trace> ExactPrograms::find(const task::Task& t) const {
-  const auto it = best_.find(t.key);
-  if (it == best_.end()) return std::nullopt;
+  auto it = best_.find(t.key);
+  if (it == best_.end()) {
+    it = alike_.find(to_text(likeness_of(t)));
+    if (it == alike_.end()) return std::nullopt;
+  }
   // Templates alone are a space that is made in a moment.
   const bool by_template = it->second.structure == search::kTemplateStructure;
   const auto space = search::make_space(by_template ? "template" : "joint", t);

@@ -2,6 +2,8 @@
 #include "target/fingerprint.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <sstream>
 #include <vector>
 
@@ -18,10 +20,15 @@ struct Parts {
 
 constexpr size_t kNames = 4;
 
-std::optional<Parts> parts_of(const std::string& text) {
+std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream in(text);
   for (std::string word; std::getline(in, word, ';');) words.push_back(word);
+  return words;
+}
+
+std::optional<Parts> parts_of(const std::string& text) {
+  const std::vector<std::string> words = words_of(text);
   if (words.size() <= kNames) return std::nullopt;
   Parts p{words[0], words[1], words[2], words[3], ""};
   for (size_t i = kNames; i < words.size(); ++i) {
@@ -47,6 +54,29 @@ std::optional<Target> of_row(const Target& row, const Parts& p, const std::strin
   return std::nullopt;
 }
 
+// "nvptx64-nvidia-cuda;sm_90;NVIDIA H200;multiprocessors=132;threads=1024x2048;.."
+std::optional<Target> card_of(const std::string& text) {
+  constexpr size_t kCardNames = 3;
+  const std::vector<std::string> words = words_of(text);
+  if (words.size() <= kCardNames) return std::nullopt;
+  std::string numbers;
+  for (size_t i = kCardNames; i < words.size(); ++i) numbers += words[i] + ";";
+  for (Target t : gpu_targets()) {
+    Gpu& g = t.gpu();
+    if (t.triple != words[0] || g.processor != words[1]) continue;
+    if (!words[2].empty()) t.name = "cuda";  // as the card at hand is called
+    t.machine = words[2];
+    std::sscanf(numbers.c_str(),
+                "multiprocessors=%d;threads=%dx%d;registers=%dx%d;shared=%" SCNd64 "x%" SCNd64
+                ";l2=%" SCNd64,
+                &g.multiprocessors, &g.threads_per_block, &g.threads_per_multiprocessor,
+                &g.registers_per_thread, &g.registers_per_multiprocessor, &g.shared_bytes_per_block,
+                &g.shared_bytes_per_multiprocessor, &g.l2_bytes);
+    if (t.fingerprint() == text) return t;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void set_machine(Target& t, const std::string& machine) {
@@ -61,7 +91,8 @@ void set_machine(Target& t, const std::string& machine) {
 std::optional<Target> target_of_fingerprint(const std::string& text) {
   const auto parts = parts_of(text);
   if (!parts) return std::nullopt;
-  std::optional<Target> found;
+  std::optional<Target> found = card_of(text);
+  if (found) return found;
   for (const Target& row : known_targets()) {
     if (row.triple != parts->triple || row.cpu().processor != parts->processor) continue;
     const bool same = row.cpu().features == parts->features;

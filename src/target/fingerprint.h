@@ -12,7 +12,7 @@
 
 namespace tenon::target {
 
-// Nothing for what is no fingerprint of a CPU target that this program knows.
+// Nothing for what is no fingerprint of a target that this program knows.
 std::optional<Target> target_of_fingerprint(const std::string& text);
 
 // Makes the target's processor the one that names itself so ("AuthenticAMD 25/17/1"), with what is known of it.

@@ -70,6 +70,19 @@ TEST(ExactPrograms, AreThoseOfTheTable) {
   }
 }
 
+// Another export of a network names another key for the same work.
+TEST(ExactPrograms, AreThoseOfTheSameKindAndSizesUnderAnotherKey) {
+  const task::Task t = on_card(conv({.in = 16, .size = 9, .after = After::kRelu}));
+  const auto space = search::make_space("joint", t);
+  KnownTask other = known(t, draw(*space, 1)[0].choices);
+  other.key = "0123456789abcdef";
+  const auto trace = ExactPrograms({other}).find(t);
+  ASSERT_TRUE(trace);
+  EXPECT_EQ(*trace, *ExactPrograms({known(t, draw(*space, 1)[0].choices)}).find(t));
+  other.likeness.sizes["depth"] += 1;
+  EXPECT_FALSE(ExactPrograms({other}).find(t));
+}
+
 TEST(ExactPrograms, AreNotThoseOfTasksThatAreAlike) {
   const task::Task t = on_card(matmul(33, 40, 24)), other = on_card(matmul(33, 40, 25));
   const auto space = search::make_space("joint", t);

@@ -159,6 +159,28 @@ TEST(Fingerprint, TellsWhichMachineItWas) {
   }
 }
 
+// Those of a borrowed card are learned from where there is none.
+TEST(Fingerprint, TellsWhichCardItWas) {
+  const std::string card =
+      "nvptx64-nvidia-cuda;sm_90;NVIDIA H200;multiprocessors=132;threads=1024x2048;"
+      "registers=255x65536;shared=232448x233472;l2=62914560";
+  const auto t = target_of_fingerprint(card);
+  ASSERT_TRUE(t);
+  EXPECT_EQ(t->fingerprint(), card);
+  EXPECT_EQ(t->name, "cuda");
+  EXPECT_EQ(t->gpu().l2_bytes, 62914560);
+  for (const Target& row : gpu_targets()) {
+    const auto again = target_of_fingerprint(row.fingerprint());
+    ASSERT_TRUE(again) << row.name;
+    EXPECT_EQ(to_text(*again), to_text(row)) << row.name;
+  }
+  for (const char* text :
+       {"nvptx64-nvidia-cuda;sm_90;NVIDIA H200;multiprocessors=132",
+        "nvptx64-nvidia-cuda;sm_10;;multiprocessors=1;threads=1x1;registers=1x1;shared=1x1;l2=1"}) {
+    EXPECT_FALSE(target_of_fingerprint(text)) << text;
+  }
+}
+
 // Records, lock files and caches of other runs are found by these texts.
 TEST(Fingerprint, OfRowsStaysAsItIs) {
   EXPECT_EQ(parse_target("x86-64-v3 cores=4").fingerprint(),

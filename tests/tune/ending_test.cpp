@@ -99,7 +99,9 @@ class EndingTest : public SessionTest {
     std::vector<Model> models;
     for (size_t m = 0; m < networks_; ++m) {
       const std::string name = m == 0 ? "" : std::to_string(m);
-      models.push_back({.name = "net" + name, .graph = graph_, .directory = out().string() + name,
+      models.push_back({.name = "net" + name,
+                        .graph = graph_,
+                        .directory = out().string() + name,
                         .provenance = {}});
     }
     Session s(std::move(models), o, measurer, timer, *db_, {});
