@@ -41,6 +41,16 @@ def cases():
         draws.softmax_case("Softmax", (4, 49, 1024), 1),
         # Sums of two elements, one at a time.
         draws.resize_case((1, 320, 14, 14), "linear", 2),
+        # Rows that are read by a table of places, element by element.
+        draws.resize_case((1, 112, 26, 26), "linear", 3),
+        draws.resize_case((1, 16, 64, 64), "nearest", 3),
+        # Taps of a stride, each of which read its vectors for itself.
+        draws.pool_case("MaxPool", (4, 512, 32, 32), 3, 2),
+        # Fewer columns than lanes.
+        draws.conv_case("grouped", (4, 512, 13, 13), 128, [3, 3], 2, 1, 64),
+        # Phases that were written lane by lane, to planes that collide in the cache too.
+        draws.transposed_case(19, 26, 7, 3, 2),
+        draws.transposed_case(8, 64, 160, 3, 3),
         # A second operand whose last panel is not full.
         draws.batched_case(2, 1024, 128, 31),
         draws.matmul_case(4096, 128, 31),

@@ -256,6 +256,14 @@ int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu&
   return lanes;
 }
 
+int64_t lanes_for_rest(int64_t v, int64_t columns, int64_t element_bytes, const target::Cpu& t) {
+  const int64_t bytes = 2 * v * element_bytes;
+  return columns > v && columns < 2 * v &&
+                 bytes <= std::min<int64_t>(t.datapath_bytes, t.vector_bytes)
+             ? 2 * v
+             : v;
+}
+
 int64_t divisor(int64_t n, int64_t most) {
   int64_t d = std::min(n, most);
   while (n % d != 0) --d;

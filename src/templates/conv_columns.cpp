@@ -58,6 +58,7 @@ std::optional<Form> choose_form(const Conv& c, const target::Cpu& t) {
   if (f.v < 4 ||
       1.5 * used_by_channels(f.channels, bytes, t) > used_by_columns(f.columns, f.v, bytes, t))
     return std::nullopt;
+  f.v = lanes_for_rest(f.v, f.columns, bytes, t);
   f.kb = divisor(f.channels, kMostChannels);
   const int64_t most = (t.vector_registers - 1) / (f.kb + 1);
   const int64_t all =
@@ -164,6 +165,7 @@ class Writer {
   // Returns the lanes.
   Loop split_columns(std::vector<Loop>& rest, std::vector<Loop>& inner) {
     const Loop all = b_.axis(out_, 1 + positions_);
+    if (f_.v > f_.columns) return all;
     if (f_.has_rows) {
       const auto [columns, lanes] = b_.split<2>(all, {f_.v});
       rest.push_back(columns);
@@ -186,7 +188,8 @@ class Writer {
       if (work / f_.v >= b_.target().cpu().parallel_vectors) b_.parallel(all);
       const StageRef pad = b_.stage(c_.padding->op->name());
       b_.compute_at(pad, all);
-      b_.vectorize(b_.split<2>(last_axis(b_, pad), {f_.v})[1]);
+      const Loop row = last_axis(b_, pad);
+      b_.vectorize(b_.split<2>(row, {f_.v > b_.extent(row) ? f_.v / 2 : f_.v})[1]);
       return;
     }
     deal_out(b_, shared, work / f_.v);

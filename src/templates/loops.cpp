@@ -6,6 +6,7 @@
 #include "ir/visit.h"
 #include "te/access.h"
 #include "templates/anchor.h"
+#include "templates/periods.h"
 
 namespace tenon::templates {
 
@@ -204,6 +205,13 @@ void square_tiles(Builder& b, const std::vector<Loop>& loops, size_t at, Loop in
 
 // Vectors of the last loop; `loops` are the others.
 void cut_last(Builder& b, const Nest& n, std::vector<Loop> loops, int64_t v, int64_t work) {
+  if (const int64_t beside = vectors_of_period(n.op, v); beside > 1) {
+    const auto [inner, vectors, lanes] = b.split<3>(n.loops.back(), {beside, v});
+    b.unroll(vectors);
+    b.vectorize(lanes);
+    loops.push_back(inner);
+    return deal_out(b, loops, work);
+  }
   const auto [inner, lanes] = cut_vectors(b, n.loops.back(), v);
   if (const auto axis = transposed_axis(n.op, n.accesses)) {
     const auto at = std::find(loops.begin(), loops.end(), b.axis(n.stage, *axis));

@@ -3,6 +3,7 @@
 // is of the right kind.
 #include <gtest/gtest.h>
 
+#include "ir/build.h"
 #include "schedule/state.h"
 #include "te/ops.h"
 #include "templates/template.h"
@@ -186,6 +187,46 @@ TEST(Cliffs, ShortSumsSideBySideAreVectors) {
   const Chosen c = chosen(b.finish());
   EXPECT_NE(c.family, "rows");
   EXPECT_TRUE(c.has("vectorize Y")) << c.trace;
+}
+
+// After three vectors of what is resized three times, the same places are read again: whole vectors
+// are loaded and their lanes picked.
+TEST(Cliffs, ResizedRowsAreReadInVectors) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {8, 40, 40});
+  const auto w = b.constant("W", ir::kF32, {2, 120});
+  const auto s = b.reduce("S", {8, 40, 120}, ir::BinaryOp::kAdd, {2}, [&](auto i, auto k) {
+    const auto at = ir::floor_div(i[2] - 1, 3) + k[0];
+    return ir::load(x, {i[0], i[1], ir::min(ir::max(at, 0), 39)}) * ir::load(w, {k[0], i[2]});
+  });
+  b.output(te::relu(b, "Y", s));
+  const Chosen c = chosen(b.finish());
+  EXPECT_EQ(c.family, "fused");
+  EXPECT_TRUE(c.has("split Y i2 [3, 16]")) << c.trace;
+  EXPECT_TRUE(c.has("unroll Y i2.1")) << c.trace;
+  EXPECT_TRUE(c.has("unroll S.cache k")) << c.trace;
+}
+
+// Planes of 192 x 192 drive each other out of the first-level cache when each lane goes to another.
+TEST(Cliffs, TransposedConvolutionsToPlanesThatCollideGoByColumns) {
+  const auto row_major = [](int64_t side) {
+    const int64_t out = 3 * side;
+    const Request plain{.fixed = {{"X", layout::Layout({1, 8, side, side})},
+                                  {"Y", layout::Layout({1, 160, out, out})}},
+                        .borders = false};
+    return chosen(transposed_dag(8, side, 160, 3, 3), "x86-64-v4 cores=2", plain);
+  };
+  EXPECT_TRUE(row_major(64).has("vectorize Y x.0.2")) << row_major(64).trace;
+  EXPECT_TRUE(row_major(65).has("vectorize Y k.2")) << row_major(65).trace;
+}
+
+TEST(Cliffs, FewColumnsAreOneVector) {
+  // Seven columns: eight lanes, which cost no more than four.
+  const Chosen c =
+      chosen(conv_dag({4, 512, 13, 13}, {128, 8, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 64}));
+  EXPECT_EQ(c.family, "conv");
+  EXPECT_TRUE(c.has("layout_split Y.cache 3 [1, 8]")) << c.trace;
+  EXPECT_TRUE(c.has("vectorize Y x\n")) << c.trace;
 }
 
 }  // namespace

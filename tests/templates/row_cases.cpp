@@ -148,6 +148,20 @@ std::vector<Case> row_cases() {
              "S[c: 3, i: 7, j: 21] = sum(k: 2) X[c, i + k, j] * W[i, k]\n"
              "Y[c: 3, i: 7, j: 21] = max(S[c, i, j], 0.0)\n"
              "output Y\n"),
+      parsed("fused", "resized_rows",
+             "input X: f32[2, 3, 29]\n"
+             "const W: f32[2, 87]\n"
+             "S[c: 2, i: 3, j: 87] = sum(k: 2) "
+             "X[c, i, min(max((j - 1) // 3 + k, 0), 28)] * W[k, j]\n"
+             "Y[c: 2, i: 3, j: 87] = max(S[c, i, j], 0.0)\n"
+             "output Y\n"),
+      parsed("fused", "resized_short_rows",
+             "input X: f32[2, 3, 14]\n"
+             "const W: f32[2, 21]\n"
+             "S[c: 2, i: 3, j: 21] = sum(k: 2) "
+             "X[c, i, min(max((j * 2 - 1) // 3 + k, 0), 13)] * W[k, j]\n"
+             "Y[c: 2, i: 3, j: 21] = max(S[c, i, j], 0.0)\n"
+             "output Y\n"),
   };
 }
 
