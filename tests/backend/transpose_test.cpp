@@ -159,6 +159,27 @@ TEST(TransposeTest, PartsOfVectorsSideBySide) {
   }
 }
 
+// The first lane lies before the buffer, the last ones behind it: neither is read.
+TEST(TransposeTest, LanesApartOutsideOfTheBuffer) {
+  for (const int stride : {2, 3, 4}) {
+    for (const int lanes : {3, 8, 16}) {
+      const int64_t size = int64_t{stride} * (lanes - 2);
+      const Buffer in = Buffer::make("in", ir::kF32, {size});
+      const Buffer out = Buffer::make("out", ir::kF32, {int64_t{2} * lanes});
+      const Var i("i");
+      const Expr at = ir::ramp(i - Expr(1), stride, lanes);
+      const Expr inside = ir::logical_and(ir::le(ir::broadcast(Expr(0), lanes), at),
+                                          ir::lt(at, ir::broadcast(Expr(size), lanes)));
+      const Expr zero = ir::broadcast(ir::make_float(ir::kF32, 0), lanes);
+      const Stmt body = ir::store(out, {ir::ramp(i * lanes, 1, lanes)},
+                                  ir::select(inside, ir::load(in, {at}), zero));
+      const Function f = in_loop(in, out, i, {body});
+      Rng rng(7);
+      expect_same(f, random_args(f, rng));
+    }
+  }
+}
+
 // What is read may have been written by the statement before.
 class WrittenAndRead : public ::testing::TestWithParam<int> {};
 

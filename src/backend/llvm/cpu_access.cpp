@@ -101,6 +101,10 @@ Value* CpuEmitter::load_run(const Storage& s, DType t, const Run& run, Value* ma
   if (mask == nullptr) {
     return std::abs(run.stride) <= kMaxWideStride ? load_strided(s, t, run) : load_lanes(s, t, run);
   }
+  if (cpu_.x86 && run.stride >= 2 && run.stride <= kMaxWideStride && t.bytes() == 4 &&
+      cpu_.vector_bytes >= 32) {
+    return load_masked_strided(s, t, run, mask);
+  }
   const Expr index = ir::ramp(run.base, run.stride, run.lanes);
   return gather(s, t, b_.CreateGEP(stored_type(ctx_, t.scalar()), s.base, expr(index)), mask);
 }

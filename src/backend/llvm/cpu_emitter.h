@@ -95,6 +95,8 @@ class CpuEmitter : public Emitter {
   size_t find_strided(std::span<const ir::Stmt> stmts);
   void add_strided(const ir::Load& n);
   llvm::Value* load_beside(const Storage& s, const ir::Load& n);
+  llvm::Value* load_masked_strided(const Storage& s, ir::DType t, const Run& run,
+                                   llvm::Value* mask);
   llvm::Value* part_of(const Storage& s, ir::DType t, Window& w, int64_t begin);
 
   llvm::Value* workspace_ = nullptr;

@@ -267,6 +267,32 @@ Value* CpuEmitter::load_beside(const Storage& s, const ir::Load& n) {
   return picked;
 }
 
+// Lanes that lie a few places apart, of which only those of the mask may be read: whole vectors, of
+// which only these places are.
+Value* CpuEmitter::load_masked_strided(const Storage& s, DType t, const Run& run, Value* mask) {
+  std::vector<Value*> masks(static_cast<size_t>(run.stride),
+                            llvm::Constant::getNullValue(mask->getType()));
+  masks[0] = mask;
+  masks = interleaved(b_, masks);
+  llvm::Type* type = stored_type(ctx_, t);
+  Value* picked = nullptr;
+  for (size_t part = 0; part < masks.size(); ++part) {
+    const auto begin = static_cast<int64_t>(part) * run.lanes;
+    const auto [p, align] = address(s, t, run.base + Expr(begin));
+    Value* v = annotate(
+        s, b_.CreateMaskedLoad(type, p, align, masks[part], llvm::Constant::getNullValue(type)));
+    std::vector<int> lanes;
+    for (int64_t i = 0; i < run.lanes; ++i) {
+      const int64_t at = i * run.stride - begin;
+      const bool here = at >= 0 && at < run.lanes, first = picked == nullptr;
+      lanes.push_back(static_cast<int>(here ? at + (first ? 0 : run.lanes) : i));
+    }
+    picked = picked == nullptr ? b_.CreateShuffleVector(v, lanes)
+                               : b_.CreateShuffleVector(picked, v, lanes);
+  }
+  return picked;
+}
+
 Value* CpuEmitter::part_of(const Storage& s, DType t, Window& w, int64_t begin) {
   Value*& v = w.parts[begin];
   if (v == nullptr) {
