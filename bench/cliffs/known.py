@@ -46,6 +46,9 @@ def cases():
         draws.resize_case((1, 16, 64, 64), "nearest", 3),
         # Taps of a stride, each of which read its vectors for itself.
         draws.pool_case("MaxPool", (4, 512, 32, 32), 3, 2),
+        draws.conv_case("depthwise", (1, 728, 56, 56), 728, [7, 7], 2, 1, 728),
+        # Rows of less than two vectors, summed one by one.
+        draws.softmax_case("Softmax", (64, 1000, 31), -1),
         # Fewer columns than lanes.
         draws.conv_case("grouped", (4, 512, 13, 13), 128, [3, 3], 2, 1, 64),
         # Phases that were written lane by lane, to planes that collide in the cache too.

@@ -108,16 +108,21 @@ class Writer {
     b_.layout_split(acc_, last, {arith::ceil_div(f_.columns, f_.v), f_.v});
   }
 
+  // Places of the padded image from one output to the next.
+  int64_t step_of(size_t d) const {
+    const ir::VarNode* at = op_.axes[2 + d].var.node();
+    return arith::to_linear(c_.window.indices[2 + d]).coefficient(at);
+  }
+
   // Bytes that a block of so many rows reads of the padded image.
   int64_t bytes_of(int64_t rows) const {
     const te::Tensor& padded = c_.padding->op->output;
     int64_t bytes = padded.dtype().bytes() * op_.reduce_axes[0].extent;
     for (size_t d = 0; d < c_.rank; ++d) {
       const int64_t all = padded.shape()[2 + d], out = op_.axes[2 + d].extent;
-      const int64_t taps = op_.reduce_axes[1 + d].extent;
+      const int64_t step = step_of(d), beyond = all - out * step;
       const bool whole = d + 2 > c_.rank, cut = d + 2 == c_.rank;
-      const int64_t step = arith::ceil_div(all, out);
-      bytes *= whole ? all : std::min(all, cut ? rows * step + all - out * step : taps * step);
+      bytes *= whole ? all : std::min(all, (cut ? rows : 1) * step + beyond);
     }
     return bytes;
   }
@@ -187,9 +192,10 @@ class Writer {
       all = b_.fuse(shared);
       if (work / f_.v >= b_.target().cpu().parallel_vectors) b_.parallel(all);
       const StageRef pad = b_.stage(c_.padding->op->name());
+      const int64_t stride = step_of(c_.rank - 1);
+      store_by_phases(b_, pad, stride);
       b_.compute_at(pad, all);
-      const Loop row = last_axis(b_, pad);
-      b_.vectorize(b_.split<2>(row, {f_.v > b_.extent(row) ? f_.v / 2 : f_.v})[1]);
+      copy_by_vectors(b_, pad, stride, f_.v);
       return;
     }
     deal_out(b_, shared, work / f_.v);

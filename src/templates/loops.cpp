@@ -266,6 +266,28 @@ void loop_over_storage(Builder& b, StageRef stage, int64_t most) {
   cut_last(b, n, others, v, work);
 }
 
+void store_by_phases(Builder& b, StageRef copy, int64_t stride) {
+  if (b.refused() || stride < 2 || stride > kFar) return;
+  const auto last = static_cast<int64_t>(b.now(copy).axes.size() - 1);
+  b.layout_split(copy, last, {arith::ceil_div(b.now(copy).axes.back().extent, stride), stride});
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < last; ++d) order.push_back(d);
+  order.insert(order.end(), {last + 1, last});
+  b.layout_reorder(copy, order);
+}
+
+void copy_by_vectors(Builder& b, StageRef copy, int64_t stride, int64_t v) {
+  if (b.refused()) return;
+  const size_t last = b.now(copy).axes.size() - 1;
+  const Loop row = b.axis(copy, last);
+  while (v > b.extent(row)) v /= 2;
+  const auto [vectors, lanes] = cut_vectors(b, row, v);
+  if (stride < 2 || stride > kFar) return;
+  const Loop phase = b.axis(copy, last - 1);
+  b.reorder({vectors, phase, lanes});
+  b.unroll(phase);
+}
+
 void loop_by_vectors(Builder& b, StageRef stage) {
   if (b.refused()) return;
   const size_t rank = b.now(stage).axes.size();

@@ -201,9 +201,20 @@ class Writer {
     const bool whole =
         bytes_of_image(op.output) <= b_.target().cpu().image_bytes || outer.size() < 4;
     const StageRef pad = b_.stage(op.name());
+    const int64_t stride = stride_of_columns();
+    store_by_phases(b_, pad, stride);
     b_.compute_at(pad, whole ? outer[1] : outer[outer.size() - 2]);
-    const Loop row = last_axis(b_, pad);
-    b_.vectorize(b_.split<2>(row, {lanes_of(b_.extent(row), f_.v)})[1]);
+    copy_by_vectors(b_, pad, stride, f_.v);
+  }
+
+  // Places of the padded image from one column of the output to the next.
+  int64_t stride_of_columns() const {
+    const te::Tensor& padded = m_.padding->op->output;
+    for (const te::Access& a : te::accesses(op_)) {
+      if (a.tensor.same_as(padded) && a.affine)
+        return a.map.back().coefficient(op_.axes.back().var.node());
+    }
+    return 1;
   }
 
   void tile_sum() {

@@ -229,5 +229,40 @@ TEST(Cliffs, FewColumnsAreOneVector) {
   EXPECT_TRUE(c.has("vectorize Y x\n")) << c.trace;
 }
 
+TEST(Cliffs, TapsOfAStrideAreReadInVectorsFromACopyByPhases) {
+  const auto pool = [](int64_t stride) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {1, 64, 56, 56});
+    b.output(
+        te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{stride, stride}, {1, 1}, {1, 1}, {}, 1}));
+    const Request plain{.fixed = {{"X", layout::Layout({1, 64, 56, 56})}}, .borders = false};
+    return chosen(b.finish(), "x86-64-v4 cores=2", plain);
+  };
+  EXPECT_TRUE(pool(2).has("layout_split Y.pad 3 [29, 2]")) << pool(2).trace;
+  EXPECT_FALSE(pool(1).has("layout_split Y.pad")) << pool(1).trace;
+  const Chosen conv =
+      chosen(conv_dag({1, 12, 150, 150}, {4, 3, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 4}));
+  EXPECT_TRUE(conv.has("layout_split Y.pad 3 [76, 2]")) << conv.trace;
+}
+
+// The rows that are copied must not be taken for fewer than they are.
+TEST(Cliffs, ManyChannelsAreCopiedFewRowsAtATime) {
+  const Chosen c =
+      chosen(conv_dag({1, 64, 112, 112}, {1, 64, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 1}));
+  EXPECT_EQ(c.family, "conv");
+  EXPECT_TRUE(c.has("split Y y [1, 14]")) << c.trace;
+}
+
+TEST(Cliffs, ShortRowsAreSummedInVectors) {
+  for (const int64_t n : {31, 17, 10, 7}) {
+    te::Builder b;
+    b.output(te::softmax(b, "Y", b.input("X", ir::kF32, {64, 1000, n})));
+    const Chosen c = chosen(b.finish());
+    EXPECT_EQ(c.family, "rows");
+    EXPECT_TRUE(c.has("rfactor Y.sum")) << c.trace;
+    EXPECT_TRUE(c.has("vectorize Y.exp")) << c.trace;
+  }
+}
+
 }  // namespace
 }  // namespace tenon::templates
