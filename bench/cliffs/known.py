@@ -31,7 +31,6 @@ def cases():
         draws.conv_case("dilated", (1, 256, 33, 33), 256, [3, 3], 1, 24, 1),
         draws.conv_case("dilated", (1, 256, 65, 65), 64, [3, 3], 1, 36, 1),
         # Few output channels, or few in a group.
-        draws.conv_case("conv", (1, 64, 112, 112), 1, [3, 3], 1, 1, 1),
         draws.conv_case("grouped", (1, 256, 56, 56), 64, [3, 3], 1, 1, 64),
         draws.conv_case("grouped", (1, 256, 56, 56), 256, [3, 3], 1, 1, 64),
         # Large kernels on small images, whose taps are mostly on padding.
@@ -47,6 +46,11 @@ def cases():
         # Taps of a stride, each of which read its vectors for itself.
         draws.pool_case("MaxPool", (4, 512, 32, 32), 3, 2),
         draws.conv_case("depthwise", (1, 728, 56, 56), 728, [7, 7], 2, 1, 728),
+        # Elements of planes that collide in the cache, and few rows at a time for the same reason.
+        draws.conv_case("pointwise", (1, 21, 128, 128), 24, [1, 1], 1, 1, 1),
+        draws.matmul_case(384, 1024, 49),
+        # More rows of many channels than may be copied.
+        draws.conv_case("conv", (1, 64, 112, 112), 1, [3, 3], 1, 1, 1),
         # Rows of less than two vectors, summed one by one.
         draws.softmax_case("Softmax", (64, 1000, 31), -1),
         # Fewer columns than lanes.

@@ -80,7 +80,8 @@ struct RegisterTile {
 RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu& t,
                          int64_t limit = 0);
 // kb need not divide kvecs: the last tile is computed whole. y is 1.
-RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit = 0);
+RegisterTile choose_round_tile(int64_t kvecs, int64_t vector_bytes, int64_t x, const target::Cpu& t,
+                               int64_t limit = 0);
 
 // Rows so many bytes apart that do not drive each other out of the first-level cache, where they
 // fall into few of its sets; 0: any number.

@@ -45,6 +45,31 @@ double used_by_columns(int64_t columns, int64_t v, int64_t bytes, const target::
   return static_cast<double>(columns) / static_cast<double>(arith::ceil_div(columns, v) * lanes);
 }
 
+int64_t bytes_of(const te::Tensor& t, size_t first) {
+  int64_t bytes = t.dtype().bytes();
+  for (size_t d = first; d < t.rank(); ++d) bytes *= t.shape()[d];
+  return bytes;
+}
+
+// Single elements of so many planes, or single lanes, would drive each other out of the first-level
+// cache; rows of planes do not.
+bool planes_collide(const te::Tensor& image, const target::Cpu& t) {
+  const int64_t planes = rows_in_first_cache(bytes_of(image, 2), t);
+  return planes > 0 && planes < image.shape()[1];
+}
+
+// How much better vectors of columns are where they are used as well as those of channels: at least
+// as good where planes collide, unless the input is read too often, once for each tile of channels.
+double advantage_of_columns(const Conv& c, const target::Cpu& t) {
+  constexpr double kOfOverlap = 1 / 1.5;
+  constexpr int64_t kReadsForAWrite = 4;
+  const te::Tensor& y = c.chain.final->output;
+  if (!c.pointwise || c.group > 0 || !planes_collide(c.x, t) || !planes_collide(y, t))
+    return kOfOverlap;
+  const int64_t channels = y.shape()[1], tiles = channels / divisor(channels, kMostChannels);
+  return bytes_of(c.x, 0) * tiles <= kReadsForAWrite * bytes_of(y, 0) ? 1.0 : kOfOverlap;
+}
+
 std::optional<Form> choose_form(const Conv& c, const target::Cpu& t) {
   const te::ComputeOp& op = *c.chain.anchor;
   const int64_t bytes = op.output.dtype().bytes();
@@ -55,8 +80,8 @@ std::optional<Form> choose_form(const Conv& c, const target::Cpu& t) {
   for (size_t d = 2; c.pointwise && d + 1 < op.axes.size(); ++d) f.columns *= op.axes[d].extent;
   f.v = choose_lanes(f.columns, bytes, t);
   while (f.v > f.columns) f.v /= 2;
-  if (f.v < 4 ||
-      1.5 * used_by_channels(f.channels, bytes, t) > used_by_columns(f.columns, f.v, bytes, t))
+  if (f.v < 4 || used_by_channels(f.channels, bytes, t) >
+                     advantage_of_columns(c, t) * used_by_columns(f.columns, f.v, bytes, t))
     return std::nullopt;
   f.v = lanes_for_rest(f.v, f.columns, bytes, t);
   f.kb = divisor(f.channels, kMostChannels);

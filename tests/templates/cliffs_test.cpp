@@ -17,12 +17,15 @@ struct Chosen {
   bool has(std::string_view line) const { return trace.find(line) != std::string::npos; }
 };
 
-Chosen chosen(te::ComputeDag made, const std::string& target, const Request& request) {
+Chosen chosen(te::ComputeDag made, const target::Target& target, const Request& request) {
   const auto dag = std::make_shared<const te::ComputeDag>(std::move(made));
-  const schedule::State initial(
-      dag, std::make_shared<const target::Target>(target::parse_target(target)));
+  const schedule::State initial(dag, std::make_shared<const target::Target>(target));
   const Choice choice = choose(initial, request);
   return {choice.name, schedule::to_text(choice.trace, initial)};
+}
+
+Chosen chosen(te::ComputeDag made, const std::string& target, const Request& request) {
+  return chosen(std::move(made), target::parse_target(target), request);
 }
 
 Chosen chosen(te::ComputeDag made, const std::string& target = "x86-64-v4 cores=2") {
@@ -139,11 +142,11 @@ TEST(Cliffs, ProductsOfFewSummandsWriteRowAfterRow) {
 
 TEST(Cliffs, WideResultsAreWrittenChannelAfterChannel) {
   const auto pointwise = [](int64_t in, int64_t to) {
-    return conv_dag({1, in, 128, 128}, {to, in, 1, 1}, {{1, 1}, {}, {}, {}, 1});
+    return conv_dag({1, in, 100, 100}, {to, in, 1, 1}, {{1, 1}, {}, {}, {}, 1});
   };
   const auto row_major = [&](int64_t in, int64_t to) {
-    const Request plain{.fixed = {{"X", layout::Layout({1, in, 128, 128})},
-                                  {"Y", layout::Layout({1, to, 128, 128})}},
+    const Request plain{.fixed = {{"X", layout::Layout({1, in, 100, 100})},
+                                  {"Y", layout::Layout({1, to, 100, 100})}},
                         .borders = false};
     return chosen(pointwise(in, to), "x86-64-v4 cores=2", plain);
   };
@@ -262,6 +265,34 @@ TEST(Cliffs, ShortRowsAreSummedInVectors) {
     EXPECT_TRUE(c.has("rfactor Y.sum")) << c.trace;
     EXPECT_TRUE(c.has("vectorize Y.exp")) << c.trace;
   }
+}
+
+// Single elements of planes of 128 x 128 drive each other out of the first-level cache; rows do not.
+TEST(Cliffs, PointwiseConvolutionsOfPlanesThatCollideGoByColumns) {
+  const auto by_columns = [](int64_t in, int64_t side) {
+    const Request plain{.fixed = {{"X", layout::Layout({1, in, side, side})},
+                                  {"Y", layout::Layout({1, 24, side, side})}},
+                        .borders = false};
+    return chosen(conv_dag({1, in, side, side}, {24, in, 1, 1}, {{1, 1}, {}, {}, {}, 1}),
+                  "x86-64-v4 cores=2", plain)
+        .has("vectorize Y y_x.2");
+  };
+  EXPECT_TRUE(by_columns(21, 128));
+  EXPECT_FALSE(by_columns(21, 129));
+  EXPECT_FALSE(by_columns(210, 128));  // which would be read four times
+}
+
+// Few rows fit the sets of the first-level cache that rows of 4,096 bytes share: more vectors beside
+// them, where one would leave each sum waiting for the one before.
+TEST(Cliffs, FewRowsAtATimeHaveSumsEnough) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {384, 1024});
+  b.output(te::matmul(b, "Y", x, b.constant("W", ir::kF32, {1024, 49})));
+  target::Target halves = target::parse_target("x86-64-v4 cores=1");
+  halves.cpu().datapath_bytes = 32;
+  const Chosen c = chosen(b.finish(), halves, {.borders = false});
+  EXPECT_EQ(c.family, "matmul");
+  EXPECT_TRUE(c.has("split Y j [4, 8]")) << c.trace;
 }
 
 }  // namespace
