@@ -31,7 +31,6 @@ def cases():
         draws.conv_case("dilated", (1, 256, 33, 33), 256, [3, 3], 1, 24, 1),
         draws.conv_case("dilated", (1, 256, 65, 65), 64, [3, 3], 1, 36, 1),
         # Few output channels, or few in a group.
-        draws.conv_case("conv", (1, 64, 112, 112), 1, [3, 3], 1, 1, 1),
         draws.conv_case("grouped", (1, 256, 56, 56), 64, [3, 3], 1, 1, 64),
         draws.conv_case("grouped", (1, 256, 56, 56), 256, [3, 3], 1, 1, 64),
         # Large kernels on small images, whose taps are mostly on padding.
@@ -41,6 +40,24 @@ def cases():
         draws.softmax_case("Softmax", (4, 49, 1024), 1),
         # Sums of two elements, one at a time.
         draws.resize_case((1, 320, 14, 14), "linear", 2),
+        # Rows that are read by a table of places, element by element.
+        draws.resize_case((1, 112, 26, 26), "linear", 3),
+        draws.resize_case((1, 16, 64, 64), "nearest", 3),
+        # Taps of a stride, each of which read its vectors for itself.
+        draws.pool_case("MaxPool", (4, 512, 32, 32), 3, 2),
+        draws.conv_case("depthwise", (1, 728, 56, 56), 728, [7, 7], 2, 1, 728),
+        # Elements of planes that collide in the cache, and few rows at a time for the same reason.
+        draws.conv_case("pointwise", (1, 21, 128, 128), 24, [1, 1], 1, 1, 1),
+        draws.matmul_case(384, 1024, 49),
+        # More rows of many channels than may be copied.
+        draws.conv_case("conv", (1, 64, 112, 112), 1, [3, 3], 1, 1, 1),
+        # Rows of less than two vectors, summed one by one.
+        draws.softmax_case("Softmax", (64, 1000, 31), -1),
+        # Fewer columns than lanes.
+        draws.conv_case("grouped", (4, 512, 13, 13), 128, [3, 3], 2, 1, 64),
+        # Phases that were written lane by lane, to planes that collide in the cache too.
+        draws.transposed_case(19, 26, 7, 3, 2),
+        draws.transposed_case(8, 64, 160, 3, 3),
         # A second operand whose last panel is not full.
         draws.batched_case(2, 1024, 128, 31),
         draws.matmul_case(4096, 128, 31),

@@ -201,11 +201,20 @@ RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu&
   return best;
 }
 
-RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit) {
+RegisterTile choose_round_tile(int64_t kvecs, int64_t vector_bytes, int64_t x, const target::Cpu& t,
+                               int64_t limit) {
   RegisterTile best;
   double best_cost = 1e30;
-  // Units narrower than a vector are kept busy by fewer loads.
-  const double loads = t.datapath_bytes >= t.vector_bytes ? 1.0 : 0.15;
+  // Units narrower than a vector are kept busy by fewer loads. Of vectors that fill them, as many are
+  // read in a cycle as are multiplied.
+  const bool narrow = t.datapath_bytes < t.vector_bytes;
+  const bool fills = narrow && vector_bytes <= t.datapath_bytes;
+  const int64_t least = fills ? 12 : 8;  // sums that hide the latency of each other
+  const auto cost_of = [&](double kb, double positions) {
+    const double loads = 1 / positions + 1 / kb;
+    if (fills) return std::max(1.0, loads) + 0.05 * loads;
+    return 1 + (narrow ? 0.15 : 1.0) * (3 / positions + 1 / kb);
+  };
   const int64_t widest = x <= 2 ? 8 : 4;
   for (int64_t kb = 1; kb <= std::min(widest, kvecs); ++kb) {
     int64_t most = (t.vector_registers - kb - 1) / kb;
@@ -215,9 +224,9 @@ RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, i
     const double positions = static_cast<double>(x) / static_cast<double>(r.xn);
     const double waste =
         static_cast<double>(arith::ceil_div(kvecs, kb) * kb) / static_cast<double>(kvecs);
-    double cost = waste * (1 + loads * (3.0 / positions + 1.0 / static_cast<double>(kb)));
+    double cost = waste * cost_of(static_cast<double>(kb), positions);
     if (x % r.xn != 0) cost *= 1.02;
-    if (static_cast<double>(kb) * positions < 8) cost *= 2;
+    if (static_cast<double>(kb) * positions < static_cast<double>(least)) cost *= 2;
     if (cost < best_cost) {
       best_cost = cost;
       best = r;
@@ -254,6 +263,14 @@ int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu&
   int64_t lanes = std::max<int64_t>(full, 2);
   while (lanes > 2 && lanes / 2 >= channels) lanes /= 2;
   return lanes;
+}
+
+int64_t lanes_for_rest(int64_t v, int64_t columns, int64_t element_bytes, const target::Cpu& t) {
+  const int64_t bytes = 2 * v * element_bytes;
+  return columns > v && columns < 2 * v &&
+                 bytes <= std::min<int64_t>(t.datapath_bytes, t.vector_bytes)
+             ? 2 * v
+             : v;
 }
 
 int64_t divisor(int64_t n, int64_t most) {

@@ -80,7 +80,8 @@ struct RegisterTile {
 RegisterTile choose_tile(int64_t kvecs, int64_t x, int64_t y, const target::Cpu& t,
                          int64_t limit = 0);
 // kb need not divide kvecs: the last tile is computed whole. y is 1.
-RegisterTile choose_round_tile(int64_t kvecs, int64_t x, const target::Cpu& t, int64_t limit = 0);
+RegisterTile choose_round_tile(int64_t kvecs, int64_t vector_bytes, int64_t x, const target::Cpu& t,
+                               int64_t limit = 0);
 
 // Rows so many bytes apart that do not drive each other out of the first-level cache, where they
 // fall into few of its sets; 0: any number.
@@ -93,6 +94,10 @@ space::Domain parts_in_registers(int64_t extent, int64_t vectors, int64_t rule,
 
 // Lanes for `channels`: the full vector unless a half one wastes less.
 int64_t choose_lanes(int64_t channels, int64_t element_bytes, const target::Cpu& t);
+
+// For columns that are more than v but fit one vector of twice as many lanes: that, where it costs as
+// much as either of the two that would be needed otherwise.
+int64_t lanes_for_rest(int64_t v, int64_t columns, int64_t element_bytes, const target::Cpu& t);
 
 // The largest divisor of n that is at most `most`, which is at least 1.
 int64_t divisor(int64_t n, int64_t most);

@@ -125,7 +125,7 @@ class Writer {
     in_ = b_.ask({HoleKind::kParts, out_.id, 0}, "in", parts_in_registers(rows, nd_, result.xn, t_),
                  result.xn);
     const int64_t rows_at_once = arith::ceil_div(rows, in_.value);
-    const RegisterTile scores = choose_round_tile(vectors, rows_at_once, t_);
+    const RegisterTile scores = choose_round_tile(vectors, t_.vector_bytes, rows_at_once, t_);
     const int64_t fits = (t_.vector_registers - 1) / (rows_at_once + 1);
     const int64_t rule = std::max<int64_t>(1, std::min(scores.kb, fits));
     nb_ = ask_vectors(b_.stage(block_->name()), "nb", rule, vectors);

@@ -45,6 +45,31 @@ double used_by_columns(int64_t columns, int64_t v, int64_t bytes, const target::
   return static_cast<double>(columns) / static_cast<double>(arith::ceil_div(columns, v) * lanes);
 }
 
+int64_t bytes_of(const te::Tensor& t, size_t first) {
+  int64_t bytes = t.dtype().bytes();
+  for (size_t d = first; d < t.rank(); ++d) bytes *= t.shape()[d];
+  return bytes;
+}
+
+// Single elements of so many planes, or single lanes, would drive each other out of the first-level
+// cache; rows of planes do not.
+bool planes_collide(const te::Tensor& image, const target::Cpu& t) {
+  const int64_t planes = rows_in_first_cache(bytes_of(image, 2), t);
+  return planes > 0 && planes < image.shape()[1];
+}
+
+// How much better vectors of columns are where they are used as well as those of channels: at least
+// as good where planes collide, unless the input is read too often, once for each tile of channels.
+double advantage_of_columns(const Conv& c, const target::Cpu& t) {
+  constexpr double kOfOverlap = 1 / 1.5;
+  constexpr int64_t kReadsForAWrite = 4;
+  const te::Tensor& y = c.chain.final->output;
+  if (!c.pointwise || c.group > 0 || !planes_collide(c.x, t) || !planes_collide(y, t))
+    return kOfOverlap;
+  const int64_t channels = y.shape()[1], tiles = channels / divisor(channels, kMostChannels);
+  return bytes_of(c.x, 0) * tiles <= kReadsForAWrite * bytes_of(y, 0) ? 1.0 : kOfOverlap;
+}
+
 std::optional<Form> choose_form(const Conv& c, const target::Cpu& t) {
   const te::ComputeOp& op = *c.chain.anchor;
   const int64_t bytes = op.output.dtype().bytes();
@@ -55,9 +80,10 @@ std::optional<Form> choose_form(const Conv& c, const target::Cpu& t) {
   for (size_t d = 2; c.pointwise && d + 1 < op.axes.size(); ++d) f.columns *= op.axes[d].extent;
   f.v = choose_lanes(f.columns, bytes, t);
   while (f.v > f.columns) f.v /= 2;
-  if (f.v < 4 ||
-      1.5 * used_by_channels(f.channels, bytes, t) > used_by_columns(f.columns, f.v, bytes, t))
+  if (f.v < 4 || used_by_channels(f.channels, bytes, t) >
+                     advantage_of_columns(c, t) * used_by_columns(f.columns, f.v, bytes, t))
     return std::nullopt;
+  f.v = lanes_for_rest(f.v, f.columns, bytes, t);
   f.kb = divisor(f.channels, kMostChannels);
   const int64_t most = (t.vector_registers - 1) / (f.kb + 1);
   const int64_t all =
@@ -107,16 +133,21 @@ class Writer {
     b_.layout_split(acc_, last, {arith::ceil_div(f_.columns, f_.v), f_.v});
   }
 
+  // Places of the padded image from one output to the next.
+  int64_t step_of(size_t d) const {
+    const ir::VarNode* at = op_.axes[2 + d].var.node();
+    return arith::to_linear(c_.window.indices[2 + d]).coefficient(at);
+  }
+
   // Bytes that a block of so many rows reads of the padded image.
   int64_t bytes_of(int64_t rows) const {
     const te::Tensor& padded = c_.padding->op->output;
     int64_t bytes = padded.dtype().bytes() * op_.reduce_axes[0].extent;
     for (size_t d = 0; d < c_.rank; ++d) {
       const int64_t all = padded.shape()[2 + d], out = op_.axes[2 + d].extent;
-      const int64_t taps = op_.reduce_axes[1 + d].extent;
+      const int64_t step = step_of(d), beyond = all - out * step;
       const bool whole = d + 2 > c_.rank, cut = d + 2 == c_.rank;
-      const int64_t step = arith::ceil_div(all, out);
-      bytes *= whole ? all : std::min(all, cut ? rows * step + all - out * step : taps * step);
+      bytes *= whole ? all : std::min(all, (cut ? rows : 1) * step + beyond);
     }
     return bytes;
   }
@@ -164,6 +195,7 @@ class Writer {
   // Returns the lanes.
   Loop split_columns(std::vector<Loop>& rest, std::vector<Loop>& inner) {
     const Loop all = b_.axis(out_, 1 + positions_);
+    if (f_.v > f_.columns) return all;
     if (f_.has_rows) {
       const auto [columns, lanes] = b_.split<2>(all, {f_.v});
       rest.push_back(columns);
@@ -185,8 +217,10 @@ class Writer {
       all = b_.fuse(shared);
       if (work / f_.v >= b_.target().cpu().parallel_vectors) b_.parallel(all);
       const StageRef pad = b_.stage(c_.padding->op->name());
+      const int64_t stride = step_of(c_.rank - 1);
+      store_by_phases(b_, pad, stride);
       b_.compute_at(pad, all);
-      b_.vectorize(b_.split<2>(last_axis(b_, pad), {f_.v})[1]);
+      copy_by_vectors(b_, pad, stride, f_.v);
       return;
     }
     deal_out(b_, shared, work / f_.v);

@@ -73,6 +73,27 @@ struct Form {
   int64_t v = 1;
 };
 
+// Images that are plain on both sides, where lanes would be stored one by one to planes that drive
+// each other out of the first-level cache. Columns that fill vectors less well may still be better
+// then: a lane that misses the cache costs as much as many multiplications.
+bool prefers_columns(const Transposed& m, const Request& request, const target::Cpu& t) {
+  constexpr int64_t kAny = 2;     // what an image that is stored in any way is not asked to have
+  constexpr double kMissed = 10;  // instructions in the time that a lane takes which misses
+  const te::ComputeOp& op = *m.chain.anchor;
+  if (block_for(request, m.x, kAny) != 1 || block_for(request, m.chain.final->output, kAny) != 1)
+    return false;
+  const int64_t bytes = op.output.dtype().bytes(), lanes = t.lanes(bytes);
+  const int64_t planes = rows_in_first_cache(op.axes[2].extent * op.axes[3].extent * bytes, t);
+  if (planes == 0 || planes >= std::min(lanes, op.axes[1].extent)) return false;
+  double taps = 1;
+  for (const te::Axis& a : op.reduce_axes) taps *= static_cast<double>(a.extent);
+  for (const int64_t s : m.strides) taps /= static_cast<double>(s);
+  const int64_t columns = arith::ceil_div(op.axes[3].extent, m.strides[1]);
+  const double wasted =
+      static_cast<double>(arith::ceil_div(columns, lanes) * lanes) / static_cast<double>(columns);
+  return taps * (wasted - 1) < kMissed * static_cast<double>(lanes);
+}
+
 std::optional<Form> choose_form(const Transposed& m, const Request& request, const target::Cpu& t) {
   const te::ComputeOp& op = *m.chain.anchor;
   const int64_t bytes = op.output.dtype().bytes(), lanes = t.lanes(bytes);
@@ -80,11 +101,12 @@ std::optional<Form> choose_form(const Transposed& m, const Request& request, con
   const int64_t own = choose_lanes(channels, bytes, t);
   const bool narrow =
       2 * channels <= lanes && arith::ceil_div(op.axes[3].extent, m.strides[1]) >= lanes;
+  const bool columns = narrow || prefers_columns(m, request, t);
   const auto x_block =
-      block_for(request, m.x, narrow ? 1 : default_block(m.x.shape()[1], m.x.dtype().bytes(), t));
-  const auto y_block = block_for(request, m.chain.final->output, narrow ? 1 : own);
+      block_for(request, m.x, columns ? 1 : default_block(m.x.shape()[1], m.x.dtype().bytes(), t));
+  const auto y_block = block_for(request, m.chain.final->output, columns ? 1 : own);
   if (!x_block || !y_block || *y_block > lanes) return std::nullopt;
-  Form f{*x_block, *y_block, narrow && *x_block == 1 && *y_block == 1, lanes};
+  Form f{*x_block, *y_block, columns && *x_block == 1 && *y_block == 1, lanes};
   if (!f.by_columns) f.v = f.y_block == 1 ? std::min(channels, own) : f.y_block;
   return f.by_columns || f.v > 1 ? std::optional(f) : std::nullopt;
 }

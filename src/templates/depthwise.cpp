@@ -191,7 +191,8 @@ std::optional<Written> write_plain_images(const Depthwise& d, space::Builder& b,
   const te::Axis& columns = c->chain.anchor->axes.back();
   const int64_t stride = arith::to_linear(c->window.indices.back()).coefficient(columns.var.node());
   const bool copies_anyway = taps_of(d) <= kFewTaps || taps_of(d) > kMaxGuardedTaps;
-  if (stride > 1 || columns.extent < kNarrow || !copies_anyway) return std::nullopt;
+  const bool picks = stride > 1 && taps_of(d) <= kMaxGuardedTaps;
+  if (picks || columns.extent < kNarrow || !copies_anyway) return std::nullopt;
   return write_conv_columns(*c, b, request);
 }
 

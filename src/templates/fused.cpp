@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A reduction and the element-wise ops behind it in one nest, whatever layout of basic steps the
-// result has: sums are stored alike and taken a vector of the result at a time, so that no result
-// waits in memory for what follows it.
+// result has: sums are stored alike and taken a vector of the result at a time, or the few vectors
+// after which what they read repeats, so that no result waits in memory for what follows it.
 #include "templates/anchor.h"
 #include "templates/loops.h"
+#include "templates/periods.h"
 #include "templates/template.h"
 #include "templates/write.h"
 
@@ -12,6 +13,8 @@ namespace tenon::templates {
 using space::Loop;
 
 namespace {
+
+constexpr int64_t kFewSummands = 8;  // which are all unrolled
 
 // Splits, permutations and joins of dimensions: every element once, nothing in between.
 bool is_basic(const layout::Layout& l) {
@@ -46,7 +49,7 @@ class Writer {
       loops.push_back(b_.axis(out_, d));
       work *= b_.extent(loops.back());
     }
-    const bool vectors = cut_vectors(loops);
+    const bool vectors = cut_last(loops);
     b_.compute_at(sum_, loops.back());
     for (const te::Axis& a : b_.now(sum_).reduce_axes) work *= a.extent;
     tile_sum(vectors);
@@ -56,36 +59,63 @@ class Writer {
 
   // The last loop, or a part of it, becomes vectors if it is long enough; `loops` are those outside
   // of them then.
-  bool cut_vectors(std::vector<Loop>& loops) {
-    const int64_t v = b_.target().cpu().lanes(b_.now(sum_).output.dtype().bytes());
+  bool cut_last(std::vector<Loop>& loops) {
+    v_ = b_.target().cpu().lanes(b_.now(sum_).output.dtype().bytes());
     const int64_t extent = b_.extent(loops.back());
-    if (v >= 2 && extent > v) {
-      const auto [outer, lanes] = b_.split<2>(loops.back(), {v});
-      b_.vectorize(lanes);
-      loops.back() = outer;
+    if (v_ >= 2 && extent > v_) {
+      side_by_side_ = vectors_of_period(b_.now(sum_), v_);
+      loops.back() = cut_vectors(loops.back());
       return true;
     }
-    if (v < 2 || extent < 2 || loops.size() < 2) return false;
+    if (v_ < 2 || extent < 2 || loops.size() < 2) return false;
     b_.vectorize(loops.back());
     loops.pop_back();
     return true;
   }
 
+  // Returns the loop outside of the vectors that stand side by side.
+  Loop cut_vectors(Loop all) {
+    if (side_by_side_ == 1) {
+      const auto [outer, lanes] = b_.split<2>(all, {v_});
+      b_.vectorize(lanes);
+      return outer;
+    }
+    const auto [outer, vectors, lanes] = b_.split<3>(all, {side_by_side_, v_});
+    b_.unroll(vectors);
+    b_.vectorize(lanes);
+    return outer;
+  }
+
   void tile_sum(bool vectors) {
     const te::ComputeOp& sum = b_.now(sum_);
     const size_t rank = sum.axes.size();
-    const Loop last = b_.axis(sum_, rank - 1);
     std::vector<Loop> order;
-    for (size_t d = 0; d < sum.reduce_axes.size(); ++d) order.push_back(b_.axis(sum_, rank + d));
-    order.push_back(last);
+    int64_t summands = 1;
+    for (size_t d = 0; d < sum.reduce_axes.size(); ++d) {
+      order.push_back(b_.axis(sum_, rank + d));
+      summands *= sum.reduce_axes[d].extent;
+    }
+    const std::vector<Loop> sums = order;
+    order.push_back(b_.axis(sum_, rank - 1));
+    if (side_by_side_ > 1) {
+      const auto [all, lanes] = b_.split<2>(order.back(), {v_});
+      b_.unroll(all);
+      order.back() = all;
+      order.push_back(lanes);
+    }
     b_.reorder(order);
-    if (vectors) b_.vectorize(last);
+    if (vectors) b_.vectorize(order.back());
+    for (const Loop& l : sums) {
+      if (summands <= kFewSummands) b_.unroll(l);
+    }
   }
 
   space::Builder& b_;
   const Request& request_;
   const Chain& c_;
   space::StageRef out_, sum_;
+  int64_t v_ = 1;             // lanes
+  int64_t side_by_side_ = 1;  // vectors
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "ir/visit.h"
 #include "te/access.h"
 #include "templates/anchor.h"
+#include "templates/periods.h"
 
 namespace tenon::templates {
 
@@ -204,6 +205,13 @@ void square_tiles(Builder& b, const std::vector<Loop>& loops, size_t at, Loop in
 
 // Vectors of the last loop; `loops` are the others.
 void cut_last(Builder& b, const Nest& n, std::vector<Loop> loops, int64_t v, int64_t work) {
+  if (const int64_t beside = vectors_of_period(n.op, v); beside > 1) {
+    const auto [inner, vectors, lanes] = b.split<3>(n.loops.back(), {beside, v});
+    b.unroll(vectors);
+    b.vectorize(lanes);
+    loops.push_back(inner);
+    return deal_out(b, loops, work);
+  }
   const auto [inner, lanes] = cut_vectors(b, n.loops.back(), v);
   if (const auto axis = transposed_axis(n.op, n.accesses)) {
     const auto at = std::find(loops.begin(), loops.end(), b.axis(n.stage, *axis));
@@ -256,6 +264,28 @@ void loop_over_storage(Builder& b, StageRef stage, int64_t most) {
   if (others.empty() && extent >= 16 * b.target().cpu().parallel_vectors)
     return cut_blocks(b, n.loops.back(), v, work);
   cut_last(b, n, others, v, work);
+}
+
+void store_by_phases(Builder& b, StageRef copy, int64_t stride) {
+  if (b.refused() || stride < 2 || stride > kFar) return;
+  const auto last = static_cast<int64_t>(b.now(copy).axes.size() - 1);
+  b.layout_split(copy, last, {arith::ceil_div(b.now(copy).axes.back().extent, stride), stride});
+  std::vector<int64_t> order;
+  for (int64_t d = 0; d < last; ++d) order.push_back(d);
+  order.insert(order.end(), {last + 1, last});
+  b.layout_reorder(copy, order);
+}
+
+void copy_by_vectors(Builder& b, StageRef copy, int64_t stride, int64_t v) {
+  if (b.refused()) return;
+  const size_t last = b.now(copy).axes.size() - 1;
+  const Loop row = b.axis(copy, last);
+  while (v > b.extent(row)) v /= 2;
+  const auto [vectors, lanes] = cut_vectors(b, row, v);
+  if (stride < 2 || stride > kFar) return;
+  const Loop phase = b.axis(copy, last - 1);
+  b.reorder({vectors, phase, lanes});
+  b.unroll(phase);
 }
 
 void loop_by_vectors(Builder& b, StageRef stage) {

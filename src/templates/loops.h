@@ -21,6 +21,13 @@ void loop_over_storage(space::Builder& b, space::StageRef stage, int64_t most = 
 // The lanes of its vectors where there is no such limit; 1 for none.
 int64_t storage_lanes(const space::Builder& b, space::StageRef stage);
 
+// The copy of a padded image whose columns are read `stride` apart, before it is attached: those that
+// are read together lie together, so that each is picked once and not for every tap. Vectors of at
+// most v lanes.
+//   0 1 2 3 4 5  =>  0 2 4, 1 3 5
+void store_by_phases(space::Builder& b, space::StageRef copy, int64_t stride);
+void copy_by_vectors(space::Builder& b, space::StageRef copy, int64_t stride, int64_t v);
+
 // A copy of `stage` in a program of other vectors: its own, of as many lanes as float32 has.
 void loop_by_vectors(space::Builder& b, space::StageRef stage);
 

@@ -90,7 +90,8 @@ class Writer {
     // Rows that fall into one set of the first-level cache drive each other out.
     const int64_t limit = rows_in_first_cache(m_.row_stride_bytes, t_);
     RegisterTile r = choose_tile(kvecs, rows, 1, t_, limit);
-    if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, rows, t_, limit);
+    const int64_t bytes = v_ * op_.output.dtype().bytes();
+    if (r.kb == 1 && kvecs > 1) r = choose_round_tile(kvecs, bytes, rows, t_, limit);
     r.kb = enough_panels(kvecs, r);
     const int64_t most = std::max(r.kb, std::min<int64_t>(kvecs, kMostVectors));
     nb_ = b_.ask({HoleKind::kFactor, out_.id, 0}, "nb", Domain::range(1, most), r.kb);

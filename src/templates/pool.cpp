@@ -79,6 +79,20 @@ int64_t lanes_of(int64_t extent, int64_t full) {
   return full;
 }
 
+int64_t bytes_of_image(const te::Tensor& t) {
+  int64_t bytes = t.dtype().bytes();
+  for (size_t d = 2; d < t.rank(); ++d) bytes *= t.shape()[d];
+  return bytes;
+}
+
+// One vector that columns do not fill, rather than two, where a small image is copied whole.
+int64_t lanes_of_columns(const te::ComputeOp& op, const te::Tensor& x, const target::Cpu& t) {
+  const int64_t bytes = op.output.dtype().bytes(), columns = op.axes.back().extent;
+  const int64_t v = lanes_of(columns, t.lanes(bytes));
+  const bool small = op.axes.size() >= 4 && bytes_of_image(x) <= t.image_bytes;
+  return small ? lanes_for_rest(v, columns, bytes, t) : v;
+}
+
 std::optional<Form> choose_form(const Pool& m, const Request& request, const te::ComputeDag& dag,
                                 const target::Cpu& t) {
   const te::ComputeOp& op = *m.chain.anchor;
@@ -93,7 +107,7 @@ std::optional<Form> choose_form(const Pool& m, const Request& request, const te:
   if (f.by_columns && op.axes.size() < 3) return std::nullopt;  // rows of one sum each
   const int64_t full = t.lanes(op.output.dtype().bytes());
   const int64_t channels = f.y_block > 1 ? f.y_block : f.x_block;
-  f.v = f.by_columns ? lanes_of(op.axes.back().extent, full) : std::gcd(channels, full);
+  f.v = f.by_columns ? lanes_of_columns(op, m.x, t) : std::gcd(channels, full);
   return f.v < 2 ? std::nullopt : std::optional(f);
 }
 
@@ -129,6 +143,10 @@ class Writer {
     }
     store_fixed_inputs(b_, request_, done);
     if (!f_.by_columns) b_.store(acc_, blocked(op_.output.shape(), f_.v));
+    // A whole vector, which stays in a register: what lies beyond the last column is not stored.
+    const int64_t columns = op_.axes.back().extent;
+    if (f_.by_columns && columns < f_.v)
+      b_.layout_split(acc_, static_cast<int64_t>(op_.axes.size() - 1), {1, f_.v});
   }
 
   // n, channels, positions, and the lanes at the end.
@@ -136,6 +154,10 @@ class Writer {
     const size_t last = final_.axes.size() - 1;
     std::vector<Loop> order;
     for (size_t d = 0; d < last; ++d) order.push_back(b_.axis(out_, d));
+    if (b_.extent(b_.axis(out_, last)) < f_.v) {
+      order.push_back(b_.axis(out_, last));
+      return order;
+    }
     const auto [columns, lanes] = b_.split<2>(b_.axis(out_, last), {f_.v});
     order.insert(order.end(), {columns, lanes});
     return order;
@@ -176,12 +198,25 @@ class Writer {
   // needs.
   void copy_padded(const std::vector<Loop>& outer) {
     const te::ComputeOp& op = *m_.padding->op;
-    int64_t bytes = op.output.dtype().bytes();
-    for (size_t d = 2; d < op.axes.size(); ++d) bytes *= op.axes[d].extent;
-    const bool whole = bytes <= b_.target().cpu().image_bytes || outer.size() < 4;
+    const bool whole =
+        bytes_of_image(op.output) <= b_.target().cpu().image_bytes || outer.size() < 4;
     const StageRef pad = b_.stage(op.name());
+    // Of two phases, windows that do not overlap pick each place once anyway.
+    int64_t stride = stride_of_columns();
+    if (stride == 2 && op_.reduce_axes.back().extent <= stride) stride = 1;
+    store_by_phases(b_, pad, stride);
     b_.compute_at(pad, whole ? outer[1] : outer[outer.size() - 2]);
-    b_.vectorize(b_.split<2>(last_axis(b_, pad), {f_.v})[1]);
+    copy_by_vectors(b_, pad, stride, f_.v);
+  }
+
+  // Places of the padded image from one column of the output to the next.
+  int64_t stride_of_columns() const {
+    const te::Tensor& padded = m_.padding->op->output;
+    for (const te::Access& a : te::accesses(op_)) {
+      if (a.tensor.same_as(padded) && a.affine)
+        return a.map.back().coefficient(op_.axes.back().var.node());
+    }
+    return 1;
   }
 
   void tile_sum() {

@@ -23,6 +23,7 @@ using space::StageRef;
 namespace {
 
 constexpr int64_t kUnrolled = 8;  // vectors of a short row
+constexpr int64_t kFewLanes = 4;  // that are faster than one sum after the other
 constexpr int64_t kAlone = 1024;  // elements of a row that one core does not sum alone
 
 // `count` axes of a stage, from `first` on.
@@ -79,6 +80,12 @@ int64_t RowsWriter::common_lanes() const {
   int64_t bytes = 1;
   for (const Kept& k : kept_) bytes = std::max<int64_t>(bytes, k.op->output.dtype().bytes());
   return t_.lanes(bytes);
+}
+
+int64_t RowsWriter::lanes_of_row(int64_t extent) const {
+  int64_t v = common_lanes();
+  while (v > extent) v /= 2;
+  return v;
 }
 
 void RowsWriter::attach(StageRef stage) { b_.compute_at(stage, row_); }
@@ -161,9 +168,9 @@ void RowsWriter::place_across(const Kept& k) {
 void RowsWriter::vectors(const Kept& k) {
   const int64_t full = t_.lanes(k.op->output.dtype().bytes());
   const Loop elements = b_.axis(k.stage, b_.now(k.stage).axes.size() - 1);
-  const int64_t extent = b_.extent(elements);
-  if (full < 2 || extent < full) return;
-  const auto [outer, lanes] = b_.split<2>(elements, {common_lanes()});
+  const int64_t extent = b_.extent(elements), v = lanes_of_row(extent);
+  if (full < 2 || v < 2) return;
+  const auto [outer, lanes] = b_.split<2>(elements, {v});
   b_.vectorize(lanes);
   if (extent <= kUnrolled * full) b_.unroll(outer);
   if (!pairs_) return;
@@ -179,8 +186,9 @@ void RowsWriter::reduce(Kept& k) {
   const size_t rank = op.axes.size();
   const auto sums = k.sums.empty() ? axes_from(b_, k.stage, rank, op.reduce_axes.size()) : k.sums;
   const int64_t extent = b_.extent(sums.back());
-  const int64_t full = t_.lanes(op.output.dtype().bytes()), v = common_lanes();
-  if (full < 2 || extent < 2 * full) return;
+  const int64_t full = t_.lanes(op.output.dtype().bytes());
+  const int64_t v = lanes_of_row(extent < 2 * full ? extent - 1 : extent);  // two vectors at least
+  if (full < 2 || v < kFewLanes) return;
   const int64_t u = extent >= 16 * full ? std::min<int64_t>(4, 64 / v) : 1;
   const auto lanes = b_.split<2>(sums.back(), {u * v})[1];
   k.factored = b_.rfactor(lanes, static_cast<int64_t>(rank));

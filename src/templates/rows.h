@@ -68,6 +68,8 @@ class RowsWriter {
   void unroll_lanes(space::StageRef factored, std::vector<space::Loop> sums, int64_t v);
   void attach(space::StageRef stage);
   int64_t common_lanes() const;
+  // As many, or fewer where the row is shorter.
+  int64_t lanes_of_row(int64_t extent) const;
 
   space::Builder& b_;
   const Rows& rows_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that are turned on their way to or from memory: neighbouring accesses whose lanes lie far apart.
+// Tiles that are turned on their way to or from memory: neighbouring accesses whose lanes lie far apart, or a few places.
 #include "backend/harness.h"
 #include "ir/build.h"
 
@@ -29,6 +29,10 @@ std::vector<Tile> tiles() {
     all.push_back({lanes, 5, -19});
     all.push_back({lanes, 4, 4});
     all.push_back({lanes, 5, 5});
+    // All places between two lanes, some of them, and more.
+    for (const int stride : {2, 3, 4}) {
+      for (const int count : {2, 3, 4, 7}) all.push_back({lanes, count, stride});
+    }
   }
   return all;
 }
@@ -133,9 +137,54 @@ TEST(TransposeTest, OverlappingStoresKeepTheirOrder) {
   }
 }
 
+// The last vectors of both phases are not full: only what lies below the end is written.
+TEST(TransposeTest, PartsOfVectorsSideBySide) {
+  for (const int stride : {2, 3, 4}) {
+    const int lanes = 16;
+    const int64_t size = int64_t{lanes} * stride;
+    const Buffer in = Buffer::make("in", ir::kF32, {2 * size});
+    const Buffer out = Buffer::make("out", ir::kF32, {2 * size - 3 * stride});
+    const Var i("i");
+    std::vector<Stmt> body;
+    for (int j = 0; j < stride; ++j) {
+      const Expr lane = ir::ramp(Expr(0), 1, lanes);
+      const Expr full =
+          ir::lt(lane + ir::broadcast(i * 3, lanes), ir::broadcast(Expr(lanes), lanes));
+      const Expr x = ir::load(in, {ir::ramp(i * Expr(size) + Expr(j * lanes), 1, lanes)});
+      body.push_back(ir::store(out, {ir::ramp(i * Expr(size) + Expr(j), stride, lanes)}, x, full));
+    }
+    const Function f = in_loop(in, out, i, body);
+    Rng rng(6);
+    expect_same(f, random_args(f, rng));
+  }
+}
+
+// The first lane lies before the buffer, the last ones behind it: neither is read.
+TEST(TransposeTest, LanesApartOutsideOfTheBuffer) {
+  for (const int stride : {2, 3, 4}) {
+    for (const int lanes : {3, 8, 16}) {
+      const int64_t size = int64_t{stride} * (lanes - 2);
+      const Buffer in = Buffer::make("in", ir::kF32, {size});
+      const Buffer out = Buffer::make("out", ir::kF32, {int64_t{2} * lanes});
+      const Var i("i");
+      const Expr at = ir::ramp(i - Expr(1), stride, lanes);
+      const Expr inside = ir::logical_and(ir::le(ir::broadcast(Expr(0), lanes), at),
+                                          ir::lt(at, ir::broadcast(Expr(size), lanes)));
+      const Expr zero = ir::broadcast(ir::make_float(ir::kF32, 0), lanes);
+      const Stmt body = ir::store(out, {ir::ramp(i * lanes, 1, lanes)},
+                                  ir::select(inside, ir::load(in, {at}), zero));
+      const Function f = in_loop(in, out, i, {body});
+      Rng rng(7);
+      expect_same(f, random_args(f, rng));
+    }
+  }
+}
+
 // What is read may have been written by the statement before.
-TEST(TransposeTest, ReadsOfTheWrittenBufferStayInOrder) {
-  const Tile t{4, 4, 7};
+class WrittenAndRead : public ::testing::TestWithParam<int> {};
+
+TEST_P(WrittenAndRead, StaysInOrder) {
+  const Tile t{4, 4, GetParam()};
   const Buffer in = Buffer::make("in", ir::kF32, {64});
   const Buffer out = Buffer::make("out", ir::kF32, {64});
   const Var i("i");
@@ -151,6 +200,8 @@ TEST(TransposeTest, ReadsOfTheWrittenBufferStayInOrder) {
   Rng rng(5);
   expect_same(f, random_args(f, rng));
 }
+
+INSTANTIATE_TEST_SUITE_P(TransposeTest, WrittenAndRead, ::testing::Values(2, 3, 7));
 
 }  // namespace
 }  // namespace tenon::backend

@@ -3,6 +3,7 @@
 // is of the right kind.
 #include <gtest/gtest.h>
 
+#include "ir/build.h"
 #include "schedule/state.h"
 #include "te/ops.h"
 #include "templates/template.h"
@@ -16,12 +17,15 @@ struct Chosen {
   bool has(std::string_view line) const { return trace.find(line) != std::string::npos; }
 };
 
-Chosen chosen(te::ComputeDag made, const std::string& target, const Request& request) {
+Chosen chosen(te::ComputeDag made, const target::Target& target, const Request& request) {
   const auto dag = std::make_shared<const te::ComputeDag>(std::move(made));
-  const schedule::State initial(
-      dag, std::make_shared<const target::Target>(target::parse_target(target)));
+  const schedule::State initial(dag, std::make_shared<const target::Target>(target));
   const Choice choice = choose(initial, request);
   return {choice.name, schedule::to_text(choice.trace, initial)};
+}
+
+Chosen chosen(te::ComputeDag made, const std::string& target, const Request& request) {
+  return chosen(std::move(made), target::parse_target(target), request);
 }
 
 Chosen chosen(te::ComputeDag made, const std::string& target = "x86-64-v4 cores=2") {
@@ -138,11 +142,11 @@ TEST(Cliffs, ProductsOfFewSummandsWriteRowAfterRow) {
 
 TEST(Cliffs, WideResultsAreWrittenChannelAfterChannel) {
   const auto pointwise = [](int64_t in, int64_t to) {
-    return conv_dag({1, in, 128, 128}, {to, in, 1, 1}, {{1, 1}, {}, {}, {}, 1});
+    return conv_dag({1, in, 100, 100}, {to, in, 1, 1}, {{1, 1}, {}, {}, {}, 1});
   };
   const auto row_major = [&](int64_t in, int64_t to) {
-    const Request plain{.fixed = {{"X", layout::Layout({1, in, 128, 128})},
-                                  {"Y", layout::Layout({1, to, 128, 128})}},
+    const Request plain{.fixed = {{"X", layout::Layout({1, in, 100, 100})},
+                                  {"Y", layout::Layout({1, to, 100, 100})}},
                         .borders = false};
     return chosen(pointwise(in, to), "x86-64-v4 cores=2", plain);
   };
@@ -186,6 +190,109 @@ TEST(Cliffs, ShortSumsSideBySideAreVectors) {
   const Chosen c = chosen(b.finish());
   EXPECT_NE(c.family, "rows");
   EXPECT_TRUE(c.has("vectorize Y")) << c.trace;
+}
+
+// After three vectors of what is resized three times, the same places are read again: whole vectors
+// are loaded and their lanes picked.
+TEST(Cliffs, ResizedRowsAreReadInVectors) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {8, 40, 40});
+  const auto w = b.constant("W", ir::kF32, {2, 120});
+  const auto s = b.reduce("S", {8, 40, 120}, ir::BinaryOp::kAdd, {2}, [&](auto i, auto k) {
+    const auto at = ir::floor_div(i[2] - 1, 3) + k[0];
+    return ir::load(x, {i[0], i[1], ir::min(ir::max(at, 0), 39)}) * ir::load(w, {k[0], i[2]});
+  });
+  b.output(te::relu(b, "Y", s));
+  const Chosen c = chosen(b.finish());
+  EXPECT_EQ(c.family, "fused");
+  EXPECT_TRUE(c.has("split Y i2 [3, 16]")) << c.trace;
+  EXPECT_TRUE(c.has("unroll Y i2.1")) << c.trace;
+  EXPECT_TRUE(c.has("unroll S.cache k")) << c.trace;
+}
+
+// Planes of 192 x 192 drive each other out of the first-level cache when each lane goes to another.
+TEST(Cliffs, TransposedConvolutionsToPlanesThatCollideGoByColumns) {
+  const auto row_major = [](int64_t side) {
+    const int64_t out = 3 * side;
+    const Request plain{.fixed = {{"X", layout::Layout({1, 8, side, side})},
+                                  {"Y", layout::Layout({1, 160, out, out})}},
+                        .borders = false};
+    return chosen(transposed_dag(8, side, 160, 3, 3), "x86-64-v4 cores=2", plain);
+  };
+  EXPECT_TRUE(row_major(64).has("vectorize Y x.0.2")) << row_major(64).trace;
+  EXPECT_TRUE(row_major(65).has("vectorize Y k.2")) << row_major(65).trace;
+}
+
+TEST(Cliffs, FewColumnsAreOneVector) {
+  // Seven columns: eight lanes, which cost no more than four.
+  const Chosen c =
+      chosen(conv_dag({4, 512, 13, 13}, {128, 8, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 64}));
+  EXPECT_EQ(c.family, "conv");
+  EXPECT_TRUE(c.has("layout_split Y.cache 3 [1, 8]")) << c.trace;
+  EXPECT_TRUE(c.has("vectorize Y x\n")) << c.trace;
+}
+
+TEST(Cliffs, TapsOfAStrideAreReadInVectorsFromACopyByPhases) {
+  const auto pool = [](int64_t stride) {
+    te::Builder b;
+    const auto x = b.input("X", ir::kF32, {1, 64, 56, 56});
+    b.output(
+        te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{stride, stride}, {1, 1}, {1, 1}, {}, 1}));
+    const Request plain{.fixed = {{"X", layout::Layout({1, 64, 56, 56})}}, .borders = false};
+    return chosen(b.finish(), "x86-64-v4 cores=2", plain);
+  };
+  EXPECT_TRUE(pool(2).has("layout_split Y.pad 3 [29, 2]")) << pool(2).trace;
+  EXPECT_FALSE(pool(1).has("layout_split Y.pad")) << pool(1).trace;
+  const Chosen conv =
+      chosen(conv_dag({1, 12, 150, 150}, {4, 3, 3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 4}));
+  EXPECT_TRUE(conv.has("layout_split Y.pad 3 [76, 2]")) << conv.trace;
+}
+
+// The rows that are copied must not be taken for fewer than they are.
+TEST(Cliffs, ManyChannelsAreCopiedFewRowsAtATime) {
+  const Chosen c =
+      chosen(conv_dag({1, 64, 112, 112}, {1, 64, 3, 3}, {{1, 1}, {1, 1}, {1, 1}, {}, 1}));
+  EXPECT_EQ(c.family, "conv");
+  EXPECT_TRUE(c.has("split Y y [1, 14]")) << c.trace;
+}
+
+TEST(Cliffs, ShortRowsAreSummedInVectors) {
+  for (const int64_t n : {31, 17, 10, 7}) {
+    te::Builder b;
+    b.output(te::softmax(b, "Y", b.input("X", ir::kF32, {64, 1000, n})));
+    const Chosen c = chosen(b.finish());
+    EXPECT_EQ(c.family, "rows");
+    EXPECT_TRUE(c.has("rfactor Y.sum")) << c.trace;
+    EXPECT_TRUE(c.has("vectorize Y.exp")) << c.trace;
+  }
+}
+
+// Single elements of planes of 128 x 128 drive each other out of the first-level cache; rows do not.
+TEST(Cliffs, PointwiseConvolutionsOfPlanesThatCollideGoByColumns) {
+  const auto by_columns = [](int64_t in, int64_t side) {
+    const Request plain{.fixed = {{"X", layout::Layout({1, in, side, side})},
+                                  {"Y", layout::Layout({1, 24, side, side})}},
+                        .borders = false};
+    return chosen(conv_dag({1, in, side, side}, {24, in, 1, 1}, {{1, 1}, {}, {}, {}, 1}),
+                  "x86-64-v4 cores=2", plain)
+        .has("vectorize Y y_x.2");
+  };
+  EXPECT_TRUE(by_columns(21, 128));
+  EXPECT_FALSE(by_columns(21, 129));
+  EXPECT_FALSE(by_columns(210, 128));  // which would be read four times
+}
+
+// Few rows fit the sets of the first-level cache that rows of 4,096 bytes share: more vectors beside
+// them, where one would leave each sum waiting for the one before.
+TEST(Cliffs, FewRowsAtATimeHaveSumsEnough) {
+  te::Builder b;
+  const auto x = b.input("X", ir::kF32, {384, 1024});
+  b.output(te::matmul(b, "Y", x, b.constant("W", ir::kF32, {1024, 49})));
+  target::Target halves = target::parse_target("x86-64-v4 cores=1");
+  halves.cpu().datapath_bytes = 32;
+  const Chosen c = chosen(b.finish(), halves, {.borders = false});
+  EXPECT_EQ(c.family, "matmul");
+  EXPECT_TRUE(c.has("split Y j [4, 8]")) << c.trace;
 }
 
 }  // namespace

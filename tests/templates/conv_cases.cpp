@@ -138,6 +138,8 @@ std::vector<Case> conv_cases() {
            {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, 16}, false),
       {"depthwise", "depthwise_wide", [] { return depthwise_dag(5, 16, 32, 1); }},
       {"depthwise", "depthwise_wide_s2", [] { return depthwise_dag(5, 15, 31, 2); }},
+      conv("depthwise", "depthwise_7x7_s2", {1, 3, 9, 27}, {3, 1, 7, 7},
+           {{2, 2}, {3, 3}, {3, 3}, {}, 3}, true),
       conv("depthwise", "depthwise_wide_5x5", {1, 5, 6, 32}, {5, 1, 5, 5},
            {{1, 1}, {2, 2}, {2, 2}, {}, 5}, true),
       conv("depthwise", "depthwise_wide_5x5_s2", {2, 3, 13, 31}, {3, 1, 5, 5},

@@ -89,6 +89,10 @@ std::vector<Case> map_cases() {
              "input X: f32[2, 20, 4, 5]\n"
              "Y[n: 2, c: 20, y: 8, x: 15] = X[n, c, y // 2, x // 3]\n"
              "output Y\n"),
+      parsed("elementwise", "resize_nearest_long",
+             "input X: f32[2, 3, 4, 25]\n"
+             "Y[n: 2, c: 3, y: 8, x: 75] = X[n, c, y // 2, x // 3]\n"
+             "output Y\n"),
       parsed("elementwise", "depth_to_space",
              "input X: f32[1, 12, 4, 5]\n"
              "Y[n: 1, c: 3, y: 8, x: 10] = X[n, c * 4 + y % 2 * 2 + x % 2, y // 2, x // 2]\n"

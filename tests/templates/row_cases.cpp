@@ -94,7 +94,12 @@ std::vector<Case> row_cases() {
   return {
       unary("rows", "softmax", {5, 7, 50},
             [](te::Builder& b, const te::Tensor& x) { return te::softmax(b, "Y", x); }),
+      unary("rows", "softmax_of_31", {3, 5, 31},
+            [](te::Builder& b, const te::Tensor& x) { return te::softmax(b, "Y", x); }),
+      unary("rows", "softmax_of_7", {3, 9, 7},
+            [](te::Builder& b, const te::Tensor& x) { return te::softmax(b, "Y", x); }),
       {"rows", "layer_norm", [] { return layer_norm_dag(9, 67); }},
+      {"rows", "layer_norm_of_13", [] { return layer_norm_dag(9, 13); }},
       unary("rows", "row_sum", {37, 300},
             [](te::Builder& b, const te::Tensor& x) {
               return te::reduce_dims(b, "Y", x, ir::BinaryOp::kAdd, {1}, false);
@@ -148,6 +153,20 @@ std::vector<Case> row_cases() {
              "S[c: 3, i: 7, j: 21] = sum(k: 2) X[c, i + k, j] * W[i, k]\n"
              "Y[c: 3, i: 7, j: 21] = max(S[c, i, j], 0.0)\n"
              "output Y\n"),
+      parsed("fused", "resized_rows",
+             "input X: f32[2, 3, 29]\n"
+             "const W: f32[2, 87]\n"
+             "S[c: 2, i: 3, j: 87] = sum(k: 2) "
+             "X[c, i, min(max((j - 1) // 3 + k, 0), 28)] * W[k, j]\n"
+             "Y[c: 2, i: 3, j: 87] = max(S[c, i, j], 0.0)\n"
+             "output Y\n"),
+      parsed("fused", "resized_short_rows",
+             "input X: f32[2, 3, 14]\n"
+             "const W: f32[2, 21]\n"
+             "S[c: 2, i: 3, j: 21] = sum(k: 2) "
+             "X[c, i, min(max((j * 2 - 1) // 3 + k, 0), 13)] * W[k, j]\n"
+             "Y[c: 2, i: 3, j: 21] = max(S[c, i, j], 0.0)\n"
+             "output Y\n"),
   };
 }
 
@@ -186,6 +205,14 @@ std::vector<Case> pool_cases() {
       unary("pool", "max_pool_s3", {1, 5, 20, 43},
             [](te::Builder& b, const te::Tensor& x) {
               return te::pool(b, "Y", x, te::Pool::kMax, {7, 7}, {{3, 3}, {3, 3}, {3, 3}, {}, 1});
+            }),
+      unary("pool", "max_pool_s2", {1, 3, 19, 19},
+            [](te::Builder& b, const te::Tensor& x) {
+              return te::pool(b, "Y", x, te::Pool::kMax, {3, 3}, {{2, 2}, {1, 1}, {1, 1}, {}, 1});
+            }),
+      unary("pool", "max_pool_s4", {1, 3, 17, 25},
+            [](te::Builder& b, const te::Tensor& x) {
+              return te::pool(b, "Y", x, te::Pool::kMax, {5, 5}, {{4, 4}, {2, 2}, {2, 2}, {}, 1});
             }),
   };
 }

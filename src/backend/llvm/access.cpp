@@ -218,13 +218,18 @@ void Emitter::store(const ir::Store& n) {
   store_value(n, expr(n.predicate));
 }
 
+// The mask stays active.
+Value* Emitter::stored_value(const ir::Store& n, Value* mask) {
+  active_ = stored_mask_ = mask;
+  stored_if_ = n.predicate;
+  return expr(n.value);
+}
+
 void Emitter::store_value(const ir::Store& n, Value* mask) {
   const Storage& s = storage(n.buffer);
   const Expr& index = flat(n.indices);
   const DType t = n.value.dtype();
-  active_ = stored_mask_ = mask;
-  stored_if_ = n.predicate;
-  Value* v = expr(n.value);
+  Value* v = stored_value(n, mask);
   TENON_CHECK(index.dtype().lanes == t.lanes)
       << "a store of " << t.lanes << " lanes to " << index.dtype().lanes << " places";
   if (!s.slots.empty()) {

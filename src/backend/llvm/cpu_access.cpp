@@ -37,19 +37,20 @@ Value* CpuEmitter::load_memory(const Storage& s, const ir::Load& n, Value* mask,
   }
   const Expr& index = n.indices.front();
   const DType t = n.dtype;
-  Value* v = nullptr;
-  if (const auto looked_up = as_look_up(cpu_, n)) {
-    v = look_up(s, *looked_up);
-    if (mask != nullptr) {
-      v = b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
-    }
+  Value* v = load_beside(s, n);
+  const auto wanted = [&](Value* all) {
+    return mask == nullptr || all == nullptr
+               ? all
+               : b_.CreateSelect(mask, all, llvm::Constant::getNullValue(all->getType()));
+  };
+  if (v != nullptr) {
+    v = wanted(v);
+  } else if (const auto looked_up = as_look_up(cpu_, n)) {
+    v = wanted(look_up(s, *looked_up));
   } else if (const auto run = as_run(index)) {
     v = load_run(s, t, *run, mask, safe);
   } else if (const auto pattern = as_pattern(index); pattern && (mask == nullptr || safe)) {
-    v = load_pattern(s, t, *pattern);
-    if (v != nullptr && mask != nullptr) {
-      v = b_.CreateSelect(mask, v, llvm::Constant::getNullValue(v->getType()));
-    }
+    v = wanted(load_pattern(s, t, *pattern));
   }
   if (v == nullptr) {
     v = gather(s, t, vector_pointers(s, n.buffer, index), mask);
@@ -99,6 +100,10 @@ Value* CpuEmitter::load_run(const Storage& s, DType t, const Run& run, Value* ma
   }
   if (mask == nullptr) {
     return std::abs(run.stride) <= kMaxWideStride ? load_strided(s, t, run) : load_lanes(s, t, run);
+  }
+  if (cpu_.x86 && run.stride >= 2 && run.stride <= kMaxWideStride && t.bytes() == 4 &&
+      cpu_.vector_bytes >= 32) {
+    return load_masked_strided(s, t, run, mask);
   }
   const Expr index = ir::ramp(run.base, run.stride, run.lanes);
   return gather(s, t, b_.CreateGEP(stored_type(ctx_, t.scalar()), s.base, expr(index)), mask);
@@ -161,6 +166,21 @@ Value* CpuEmitter::load_strided(const Storage& s, DType t, const Run& run) {
   return down ? b_.CreateShuffleVector(wide, every(n, n - 1, -1)) : wide;
 }
 
+// So many elements; where masks cost nothing, as the first lanes of a whole vector.
+Value* CpuEmitter::load_front(const Storage& s, DType t, Value* p, Align align, int count) {
+  llvm::Type* type = stored_type(ctx_, t);
+  const bool whole = llvm::isPowerOf2_32(static_cast<uint32_t>(count)) || count > t.lanes;
+  if (whole || !cpu_.x86 || cpu_.vector_bytes != 64 || t.bytes() < 4) {
+    return annotate(s, b_.CreateAlignedLoad(stored_type(ctx_, t.with_lanes(count)), p, align));
+  }
+  std::vector<llvm::Constant*> on;
+  for (int i = 0; i < t.lanes; ++i) {
+    on.push_back(b_.getInt1(i < count));
+  }
+  return annotate(s, b_.CreateMaskedLoad(type, p, align, llvm::ConstantVector::get(on),
+                                         llvm::Constant::getNullValue(type)));
+}
+
 // Everything from the lowest to the highest lane, which lies inside the buffer, and a shuffle.
 Value* CpuEmitter::load_pattern(const Storage& s, DType t, const Pattern& pattern) {
   const auto [low, high] = std::minmax_element(pattern.offsets.begin(), pattern.offsets.end());
@@ -169,8 +189,7 @@ Value* CpuEmitter::load_pattern(const Storage& s, DType t, const Pattern& patter
     return nullptr;
   }
   const auto [p, align] = address(s, t, pattern.base + Expr(*low));
-  const DType wide = t.with_lanes(static_cast<int>(span));
-  Value* v = annotate(s, b_.CreateAlignedLoad(stored_type(ctx_, wide), p, align));
+  Value* v = load_front(s, t, p, align, static_cast<int>(span));
   std::vector<int> picked;
   for (const int64_t o : pattern.offsets) {
     picked.push_back(static_cast<int>(o - *low));

@@ -3,12 +3,14 @@
 // through a closure struct; memory by whole vectors, with masks.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "backend/llvm/emitter.h"
+#include "backend/llvm/index.h"
 #include "backend/llvm/look_up.h"
 
 namespace tenon::backend::llvm_cpu {
@@ -61,6 +63,8 @@ class CpuEmitter : public Emitter {
   llvm::Value* load_lanes(const Storage& s, ir::DType t, const Run& run);
   // Null if the lanes lie too far apart.
   llvm::Value* load_pattern(const Storage& s, ir::DType t, const Pattern& pattern);
+  llvm::Value* load_front(const Storage& s, ir::DType t, llvm::Value* p, llvm::Align align,
+                          int count);
   llvm::Value* gather(const Storage& s, ir::DType t, llvm::Value* pointers, llvm::Value* mask);
   void store_lanes(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
   void store_run(const Storage& s, ir::DType t, const Run& run, llvm::Value* stored);
@@ -74,12 +78,35 @@ class CpuEmitter : public Emitter {
                   std::span<const std::pair<int64_t, size_t>> run);
   void store_front(const Storage& s, ir::DType t, const ir::Expr& base, llvm::Value* v, int count);
 
+  // interleave.cpp
+  // Loads whose lanes lie a few places apart, between `begin` and `end` of the first one's base, and
+  // the whole vectors of that which were loaded already, by place.
+  struct Window {
+    const ir::BufferNode* buffer;
+    Run first;
+    int64_t begin, end;
+    std::map<int64_t, llvm::Value*> parts;
+  };
+  struct InWindow {
+    size_t window;
+    int64_t place;
+  };
+  size_t store_interleaved(std::span<const ir::Stmt> stmts);
+  size_t find_strided(std::span<const ir::Stmt> stmts);
+  void add_strided(const ir::Load& n);
+  llvm::Value* load_beside(const Storage& s, const ir::Load& n);
+  llvm::Value* load_masked_strided(const Storage& s, ir::DType t, const Run& run,
+                                   llvm::Value* mask);
+  llvm::Value* part_of(const Storage& s, ir::DType t, Window& w, int64_t begin);
+
   llvm::Value* workspace_ = nullptr;
   llvm::Value* runtime_ = nullptr;
   int parallel_loops_ = 0;
   bool stored_past_caches_ = false;    // in the function being emitted
   const ir::For* parallel_ = nullptr;  // the loop whose body is being emitted
   std::unordered_map<const ir::ExprNode*, llvm::Value*> turned_;  // loads that load_tile has done
+  std::vector<Window> windows_;                                   // of the statements being emitted
+  std::unordered_map<const ir::ExprNode*, InWindow> strided_;
 };
 
 }  // namespace tenon::backend::llvm_cpu

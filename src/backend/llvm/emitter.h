@@ -114,6 +114,7 @@ class Emitter {
   llvm::Value* own_mask(const ir::Expr& predicate);
   llvm::Value* load_slot(const Storage& s, ir::DType t, const Run& run);
   virtual void store(const ir::Store& n);
+  llvm::Value* stored_value(const ir::Store& n, llvm::Value* mask);
   void store_value(const ir::Store& n, llvm::Value* mask);
   void store_slot(const Storage& s, ir::DType t, const Run& run, llvm::Value* v, llvm::Value* mask);
   // The address of base[index] and how it is aligned.

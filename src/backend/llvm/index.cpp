@@ -95,6 +95,20 @@ std::optional<Pattern> quotient(ir::BinaryOp op, const Pattern& a, const Pattern
   return r;
 }
 
+// The lesser or the greater of constants, as at the ends of what is read.
+std::optional<Pattern> bound(ir::BinaryOp op, const Pattern& a, const Pattern& b) {
+  const auto x = ir::const_int(a.base), y = ir::const_int(b.base);
+  if (!x || !y) {
+    return std::nullopt;
+  }
+  Pattern r{ir::Expr(0), a.offsets};
+  for (size_t i = 0; i < r.offsets.size(); ++i) {
+    const int64_t one = *x + a.offsets[i], other = *y + b.offsets[i];
+    r.offsets[i] = op == ir::BinaryOp::kMin ? std::min(one, other) : std::max(one, other);
+  }
+  return r;
+}
+
 std::optional<Pattern> pattern_of_binary(const ir::Binary& n) {
   auto a = as_pattern(n.a);
   const auto b = as_pattern(n.b);
@@ -116,6 +130,9 @@ std::optional<Pattern> pattern_of_binary(const ir::Binary& n) {
     case ir::BinaryOp::kFloorDiv:
     case ir::BinaryOp::kFloorMod:
       return quotient(n.op, *a, *b);
+    case ir::BinaryOp::kMin:
+    case ir::BinaryOp::kMax:
+      return bound(n.op, *a, *b);
     default:
       return std::nullopt;
   }

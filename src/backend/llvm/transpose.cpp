@@ -211,17 +211,26 @@ void CpuEmitter::store_front(const Storage& s, DType t, const Expr& base, Value*
 // Statements may be emitted in groups, so that registers are turned on the way from or to memory.
 void CpuEmitter::block(const ir::Block& n) {
   std::span<const Stmt> rest = n.stmts;
+  size_t straight = 0;  // for so many statements strided_ holds
   while (!rest.empty()) {
-    const size_t turned = store_tile(rest);
-    if (turned == 0) {
-      const size_t loaded = load_tile(rest);
-      for (size_t i = 0; i < std::max<size_t>(loaded, 1); ++i) {
+    if (straight == 0) {
+      straight = find_strided(rest);
+    }
+    size_t taken = store_tile(rest);
+    if (taken == 0) {
+      taken = store_interleaved(rest);
+    }
+    if (taken == 0) {
+      taken = std::max<size_t>(load_tile(rest), 1);
+      for (size_t i = 0; i < taken; ++i) {
         stmt(rest[i]);
       }
       turned_.clear();
-      rest = rest.subspan(std::max<size_t>(loaded, 1));
-    } else {
-      rest = rest.subspan(turned);
+    }
+    rest = rest.subspan(taken);
+    straight -= std::min(straight, taken);
+    if (straight == 0) {
+      strided_.clear();
     }
   }
 }

@@ -76,7 +76,28 @@ class CutFinder {
     } else if (const auto* st = s.as<ir::Store>()) {
       ir::visit(st->value, [&](const ir::Expr& e) {
         if (const auto* sel = e.as<ir::Select>()) condition(sel->condition);
+        if (const auto* load = e.as<ir::Load>()) bounded(load->indices);
       });
+    }
+  }
+
+  // An index that is held inside a tensor is plain where it lies inside anyway.
+  void bounded(const std::vector<ir::Expr>& indices) {
+    for (const ir::Expr& index : indices) {
+      ir::Expr moving = index;
+      std::vector<std::pair<int64_t, int64_t>> ends;  // sign, where: sign * moving + where >= 0
+      for (const auto* b = moving.as<ir::Binary>(); b != nullptr; b = moving.as<ir::Binary>()) {
+        const auto end = ir::const_int(b->b);
+        if (!end || (b->op != ir::BinaryOp::kMin && b->op != ir::BinaryOp::kMax)) break;
+        const int64_t sign = b->op == ir::BinaryOp::kMin ? -1 : 1;
+        ends.emplace_back(sign, -sign * *end);
+        moving = ir::Expr(b->a);
+      }
+      for (const auto& [sign, where] : ends) {
+        arith::Linear slack = arith::to_linear(moving) * sign;
+        slack.constant += where;
+        linear(slack);
+      }
     }
   }
 

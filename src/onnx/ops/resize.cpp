@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resize and Upsample, dimension by dimension: which elements of the input each output position mixes, and
-// with which weights, is a table that is computed here.
+// with which weights, is computed here. Elements that follow each other evenly are a formula, others a table.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "onnx/ops/emit.h"
+#include "onnx/ops/even_steps.h"
 #include "onnx/ops/nn.h"
 #include "te/limits.h"
 
@@ -27,6 +29,7 @@ struct Dimension {
 // What each output position reads: `taps` elements with weights.
 struct Taps {
   int64_t taps = 1;
+  std::vector<int64_t> first;  // of each output position, outside of the input too
   std::vector<int64_t> index;  // out * taps, inside the input
   std::vector<double> weight;
   std::vector<bool> outside;  // per output position: extrapolated
@@ -76,8 +79,8 @@ double kernel_weight(const Settings& s, double distance) {
 }
 
 void add_nearest(const Settings& s, double x, int64_t in, Taps& t) {
-  const double limit = static_cast<double>(in - 1);
-  t.index.push_back(static_cast<int64_t>(std::clamp(round_to_neighbour(s, x), 0.0, limit)));
+  t.first.push_back(static_cast<int64_t>(round_to_neighbour(s, x)));
+  t.index.push_back(std::clamp<int64_t>(t.first.back(), 0, in - 1));
   t.weight.push_back(1);
 }
 
@@ -85,6 +88,7 @@ void add_nearest(const Settings& s, double x, int64_t in, Taps& t) {
 void add_weighted(const Settings& s, double x, int64_t in, double stretch, Taps& t) {
   const double reach = (s.mode == "linear" ? 1 : 2) * stretch;
   const auto first = static_cast<int64_t>(std::floor(x - reach)) + 1;
+  t.first.push_back(first);
   std::vector<double> weight;
   double sum = 0;
   for (int64_t k = 0; k < t.taps; ++k) {
@@ -142,13 +146,49 @@ int64_t repeat_factor(const Dimension& d, const Taps& t) {
   return factor;
 }
 
+// Where tap k of output position i lies in the input.
+using Place = std::function<ir::Expr(const ir::Expr& i, const ir::Expr& k)>;
+
+Place inside(const Dimension& d, Place place) {
+  return [d, place = std::move(place)](const ir::Expr& i, const ir::Expr& k) {
+    return ir::min(ir::max(place(i, k), 0), d.in - 1);
+  };
+}
+
+// By a formula, if there is one; else from a table, which is added to the inputs of the op.
+std::function<Place(Tensors)> places(Convert& c, const Dimension& d, const Taps& t,
+                                     std::vector<ValueId>& inputs) {
+  if (const auto steps = find_even_steps(t.first)) {
+    return [d, steps = *steps](Tensors) {
+      return inside(d, [steps](const auto& i, const auto& k) { return step_of(steps, i) + k; });
+    };
+  }
+  ir::Array index(ir::kI64, {d.out, t.taps});
+  for (size_t i = 0; i < t.index.size(); ++i) index.set(static_cast<int64_t>(i), {t.index[i], 0});
+  inputs.push_back(c.b().constant(std::move(index), "resize.index"));
+  return [d](Tensors in) {
+    const te::Tensor table = in.back();
+    return inside(d, [table](const auto& i, const auto& k) { return ir::load(table, {i, k}); });
+  };
+}
+
+// Neighbouring positions side by side.
+ValueId weights_of(Convert& c, ir::DType type, const Dimension& d, const Taps& t) {
+  ir::Array weight(type, {t.taps, d.out});
+  for (int64_t i = 0; i < d.out; ++i) {
+    for (int64_t k = 0; k < t.taps; ++k)
+      weight.set_double(k * d.out + i, t.weight[static_cast<size_t>(i * t.taps + k)]);
+  }
+  return c.b().constant(std::move(weight), "resize.weight");
+}
+
 // x resized along one dimension.
 ValueId resize_dimension(Convert& c, ValueId x, size_t dim, const Dimension& d, const Taps& t) {
   Shape shape = c.b().shape(x);
   shape[dim] = d.out;
   count_elements(shape);
   const ir::DType type = c.b().dtype(x);
-  const auto at = [&](Axes axes, const ir::Expr& i) {
+  const auto at = [dim](Axes axes, const ir::Expr& i) {
     std::vector<ir::Expr> all(axes.begin(), axes.end());
     all[dim] = i;
     return all;
@@ -160,30 +200,20 @@ ValueId resize_dimension(Convert& c, ValueId x, size_t dim, const Dimension& d, 
       });
     });
   }
-  ir::Array index(ir::kI64, {d.out, t.taps});
   const ir::DType sum_type = type.is_float() ? wide(type) : ir::kF32;
-  ir::Array weight(sum_type, {d.out, t.taps});
-  for (size_t i = 0; i < t.index.size(); ++i) {
-    index.set(static_cast<int64_t>(i), {t.index[i], 0});
-    weight.set_double(static_cast<int64_t>(i), t.weight[i]);
-  }
-  const auto from = [&](const te::Tensor& table, const ir::Expr& i, const ir::Expr& k) {
-    return ir::min(ir::max(ir::load(table, {i, k}), 0), d.in - 1);
-  };
-  const ValueId indices = c.b().constant(std::move(index), "resize.index");
-  if (t.taps == 1) {
-    return c.b().compute("resize", {x, indices}, [&](te::Builder& b, Tensors in) {
-      return b.compute("resize", shape, [&](Axes axes) {
-        return ir::load(in[0], at(axes, from(in[1], axes[dim], 0)));
-      });
-    });
-  }
-  const ValueId weights = c.b().constant(std::move(weight), "resize.weight");
-  return c.b().compute("resize", {x, indices, weights}, [&](te::Builder& b, Tensors in) {
+  std::vector<ValueId> inputs{x};
+  if (t.taps > 1) inputs.push_back(weights_of(c, sum_type, d, t));
+  const auto place = places(c, d, t, inputs);
+  return c.b().compute("resize", inputs, [&](te::Builder& b, Tensors in) {
+    const Place from = place(in);
+    if (t.taps == 1) {
+      return b.compute("resize", shape,
+                       [&](Axes axes) { return ir::load(in[0], at(axes, from(axes[dim], 0))); });
+    }
     const te::Tensor sum =
         b.reduce("resize.sum", shape, ir::BinaryOp::kAdd, {t.taps}, [&](Axes axes, Axes k) {
-          const ir::Expr v = ir::load(in[0], at(axes, from(in[1], axes[dim], k[0])));
-          return ir::cast(sum_type, v) * ir::load(in[2], {axes[dim], k[0]});
+          const ir::Expr v = ir::load(in[0], at(axes, from(axes[dim], k[0])));
+          return ir::cast(sum_type, v) * ir::load(in[1], {k[0], axes[dim]});
         });
     return te::elementwise(b, "resize", {sum}, [&](Args e) { return ir::cast(type, e[0]); });
   });
