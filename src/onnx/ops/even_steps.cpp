@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "arith/interval.h"
 #include "ir/build.h"
 
 namespace tenon::onnx {
@@ -13,7 +12,8 @@ namespace {
 constexpr int64_t kLongest = 8;  // period
 
 int64_t step(const EvenSteps& s, int64_t i) {
-  return arith::floor_div(s.advance * i + s.shift, s.period);
+  const int64_t n = s.advance * i + s.shift;
+  return n / s.period - (n % s.period < 0 ? 1 : 0);
 }
 
 bool follows(std::span<const int64_t> index, const EvenSteps& s) {
