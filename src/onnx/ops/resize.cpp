@@ -167,7 +167,7 @@ std::function<Place(Tensors)> places(Convert& c, const Dimension& d, const Taps&
   for (size_t i = 0; i < t.index.size(); ++i) index.set(static_cast<int64_t>(i), {t.index[i], 0});
   inputs.push_back(c.b().constant(std::move(index), "resize.index"));
   return [d](Tensors in) {
-    const te::Tensor table = in.back();
+    const te::Tensor& table = in.back();
     return inside(d, [table](const auto& i, const auto& k) { return ir::load(table, {i, k}); });
   };
 }
