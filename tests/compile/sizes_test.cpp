@@ -107,6 +107,13 @@ TEST(Sizes, AnySequenceOfAttention) {
   net.check_all(20, 2);
 }
 
+// By eights as long as kernels are shared by lengths that 16 does not divide.
+TEST(Sizes, LongerSequencesGoByEightsAndThenBySixteens) {
+  const Served net(attention_block(), {{"batch", "1"}, {"seq", "98..170"}});
+  EXPECT_EQ(net.program_.dims[0].compiled, (Sizes{104, 112, 120, 128, 136, 144, 160, 170}));
+  net.check_all(4, 2);
+}
+
 TEST(Sizes, TwoDimensions) {
   Served(attention_block(), {{"batch", "1..3"}, {"seq", "5|16|17|24"}}).check_all(10);
 }
