@@ -19,8 +19,8 @@ class ExactPrograms {
  public:
   explicit ExactPrograms(const std::vector<KnownTask>& table);
 
-  // Of the task with this key, else of one with an equal description; nothing if the table has none that was the fastest
-  // of all, or if it is none of the task's space.
+  // Gives the program of the task with this key, else of one with an equal description; nothing if the table has none
+  // that was the fastest of all, or if it is none of the task's space.
   // May be asked by several threads at once.
   std::optional<schedule::Trace> find(const task::Task& t) const;
   bool empty() const { return best_.empty(); }

@@ -159,7 +159,7 @@ TEST(Fingerprint, TellsWhichMachineItWas) {
   }
 }
 
-// Those of a borrowed card are learned from where there is none.
+// Records of a borrowed card are learned from on machines that have none.
 TEST(Fingerprint, TellsWhichCardItWas) {
   const std::string card =
       "nvptx64-nvidia-cuda;sm_90;NVIDIA H200;multiprocessors=132;threads=1024x2048;"
