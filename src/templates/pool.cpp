@@ -201,7 +201,7 @@ class Writer {
     const bool whole =
         bytes_of_image(op.output) <= b_.target().cpu().image_bytes || outer.size() < 4;
     const StageRef pad = b_.stage(op.name());
-    // Of two phases, windows that do not overlap pick each place once anyway.
+    // Two phases save nothing where windows do not overlap: they pick each place once anyway.
     int64_t stride = stride_of_columns();
     if (stride == 2 && op_.reduce_axes.back().extent <= stride) stride = 1;
     store_by_phases(b_, pad, stride);

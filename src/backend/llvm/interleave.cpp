@@ -89,7 +89,8 @@ bool holds_for_all(const Expr& predicate) {
   return !predicate.defined() || ir::is_const_true(predicate);
 }
 
-// What an `if` around the store would test is no mask.
+// Says whether the store needs no `if` around it: a condition of each lane is a mask, one of all
+// lanes is a test.
 bool straight(const ir::Store& n) {
   return holds_for_all(n.predicate) ||
          (n.predicate.dtype().is_vector() && n.predicate.as<ir::Broadcast>() == nullptr);
