@@ -7,8 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "compile/cases.h"
 #include "compile/packed.h"
 #include "support/check.h"
+#include "support/parallel.h"
 
 namespace tenon::compile {
 namespace {
@@ -98,7 +100,7 @@ void Joiner::add(const std::vector<int64_t>& sizes, artifact::Program program) {
   const size_t first = found_.size();
   for (artifact::Kernel& k : program.kernels) {
     Numbered numbered = take_numbers(k.function);
-    found_.push_back({std::move(k), std::move(numbered), ""});
+    found_.push_back({std::move(k), std::move(numbered), "", all_.variants.size()});
   }
   calls_.resize(found_.size());
   all_.variants.push_back(std::move(v));
@@ -176,20 +178,44 @@ void Joiner::join_plans() {
   }
 }
 
-void Joiner::share_kernels() {
-  // Largest sizes last.
-  std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<size_t>> alike;
-  std::vector<const std::vector<size_t>*> order;
-  for (size_t i = 0; i < found_.size(); ++i) {
-    alike[{found_[i].place, found_[i].numbered.form}].push_back(i);
+// Of kernels of one place those of one form, largest sizes last but for what is a case of them.
+Joiner::Alike Joiner::alike_at(const std::vector<size_t>& place) {
+  std::map<std::vector<uint64_t>, std::vector<AtSize>> forms;
+  for (const size_t i : place) {
+    Found& f = found_[i];
+    forms[f.numbered.form].push_back(
+        {all_.variants[f.variant].sizes, &f.kernel.function, &f.numbered, i});
   }
-  for (const auto& [key, members] : alike) order.push_back(&members);
-  std::sort(order.begin(), order.end(),
-            [](const auto* a, const auto* b) { return a->front() < b->front(); });
-  for (const std::vector<size_t>* members : order) {
+  std::vector<std::vector<AtSize>> groups;
+  for (auto& [form, members] : forms) groups.push_back(std::move(members));
+  join_cases(groups);
+  Alike alike;
+  for (const std::vector<AtSize>& members : groups) {
+    std::vector<size_t>& list = alike.emplace_back();
+    for (const AtSize& s : members) list.push_back(s.index);
+  }
+  return alike;
+}
+
+Joiner::Alike Joiner::find_alike(int threads) {
+  std::map<std::string, std::vector<size_t>> places;
+  for (size_t i = 0; i < found_.size(); ++i) places[found_[i].place].push_back(i);
+  std::vector<const std::vector<size_t>*> list;
+  for (const auto& [name, place] : places) list.push_back(&place);
+  std::vector<Alike> found(list.size());
+  for_each_parallel(list.size(), threads, [&](size_t i) { found[i] = alike_at(*list[i]); });
+  Alike all;
+  for (Alike& a : found) std::move(a.begin(), a.end(), std::back_inserter(all));
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return std::ranges::min(a) < std::ranges::min(b); });
+  return all;
+}
+
+void Joiner::share_kernels(int threads) {
+  for (const std::vector<size_t>& members : find_alike(threads)) {
     std::vector<const Numbered*> programs;
-    artifact::Kernel kernel = found_[members->back()].kernel;
-    for (const size_t m : *members) {
+    artifact::Kernel kernel = found_[members.back()].kernel;
+    for (const size_t m : members) {
       programs.push_back(&found_[m].numbered);
       if (found_[m].kernel.task != kernel.task) kernel.also.insert(found_[m].kernel.task);
     }
@@ -198,8 +224,8 @@ void Joiner::share_kernels() {
     kernel.name = renamed(kernel.name, all_.kernels.size());
     kernel.function = std::move(shared.function);
     kernel.function.name = kernel.name;
-    for (size_t m = 0; m < members->size(); ++m) {
-      give_numbers((*members)[m], index, shared.numbers[m]);
+    for (size_t m = 0; m < members.size(); ++m) {
+      give_numbers(members[m], index, shared.numbers[m]);
     }
     all_.kernels.push_back(std::move(kernel));
   }
@@ -235,11 +261,11 @@ void Joiner::set_largest() {
   all_.flow = all_.variants.back().flow;
 }
 
-artifact::Program Joiner::finish() {
+artifact::Program Joiner::finish(int threads) {
   TENON_CHECK(all_.variants.size() == all_.variants.capacity());
   share_beginnings();
   join_plans();
-  share_kernels();
+  share_kernels(threads);
   set_largest();
   return std::move(all_);
 }

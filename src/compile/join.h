@@ -28,7 +28,8 @@ class Joiner {
   // Every combination of compiled sizes, the last dimension fastest. Only weights that are new are kept. Behind its own
   // inputs a program has one for the size of each dimension that is padded.
   void add(const std::vector<int64_t>& sizes, artifact::Program program);
-  artifact::Program finish();
+  // On as many threads; 0: one per core.
+  artifact::Program finish(int threads);
 
  private:
   // A kernel of one of the programs. Only kernels of the same place in the model are shared: what does not depend on sizes
@@ -37,12 +38,16 @@ class Joiner {
     artifact::Kernel kernel;
     Numbered numbered;
     std::string place;  // its first call
+    size_t variant;
   };
+  using Alike = std::vector<std::vector<size_t>>;  // found kernels of one form each
   void take_size_inputs(artifact::Program& program) const;
   int64_t keep_weight(const std::shared_ptr<const ir::Array>& data);
   void share_beginnings();
   void join_plans();
-  void share_kernels();
+  Alike alike_at(const std::vector<size_t>& place);
+  Alike find_alike(int threads);
+  void share_kernels(int threads);
   int64_t keep_numbers(const std::vector<int64_t>& numbers);
   void give_numbers(size_t found, int32_t kernel, const std::vector<int64_t>& numbers);
   void set_largest();

@@ -289,6 +289,16 @@ Numbered take_numbers(const ir::Function& f) {
   return std::move(walk.found);
 }
 
+ir::Function with_numbers(const ir::Function& f, const std::vector<int64_t>& numbers) {
+  const std::vector<Expr> places(numbers.begin(), numbers.end());
+  const std::unordered_map<const ir::BufferNode*, Buffer> none;
+  Walk walk(in_memory(f.body), &places, &none);
+  for (const Buffer& b : f.params) walk.add_param(b);
+  ir::Function out = f;
+  out.body = walk.mutate(f.body);
+  return out;
+}
+
 Numbered take_numbers(const Expr& e, const std::vector<const void*>& free) {
   Walk walk(Buffers{});
   for (const void* handle : free) walk.add_free(handle);

@@ -22,6 +22,8 @@ struct Numbered {
   std::vector<int64_t> sizes;    // elements of the parameters, then of allocated buffers
 };
 Numbered take_numbers(const ir::Function& f);
+// The same program with others in their place.
+ir::Function with_numbers(const ir::Function& f, const std::vector<int64_t>& numbers);
 // Does the same for an expression, whose free variables and buffers are `free`.
 Numbered take_numbers(const ir::Expr& e, const std::vector<const void*>& free);
 

@@ -124,7 +124,7 @@ artifact::Program compile_sizes(const OpenModel& model, const std::string& name,
     if (options.progress) options.progress("sizes", done, total);
   };
   add_all(chosen.dims, Decisions(model, chosen.dims, chosen.padded, name, how), how, tell, joiner);
-  artifact::Program program = joiner.finish();
+  artifact::Program program = joiner.finish(how.threads);
   for (size_t i = 0; i < model.input_sums.size(); ++i) {
     program.inputs[i].sums = model.input_sums[i];
   }
