@@ -60,12 +60,12 @@ std::vector<int64_t> powers_of_two(int64_t most) {
   return list;
 }
 
-// Sizes that others are padded to: all small ones, then multiples of 2, 4, 8 and 16, and at last as many in
+// Sizes that others are padded to: all small ones, then multiples of 2, 4 and 16, and at last as many in
 // every octave as there is room for. A size of one is compiled as it is: models often compute it in another way.
 struct Step {
   int64_t most, step;
 };
-constexpr Step kSteps[] = {{6, 1}, {10, 2}, {24, 4}, {136, 8}};
+constexpr Step kSteps[] = {{6, 1}, {10, 2}, {136, 4}};
 constexpr int64_t kStep = 16;
 constexpr int64_t kPerOctave[] = {32, 16, 8, 4};  // the first that leaves few enough combinations
 
