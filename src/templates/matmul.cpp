@@ -274,6 +274,18 @@ class Writer {
       b_.unroll(vectors);
       b_.vectorize(lanes);
     }
+    fetch_weights(k);
+  }
+
+  // Weights that the second-level cache does not hold come from memory, each panel with its first tile of rows, and what
+  // fetches ahead by itself stops at every page: those that a part of the first-level cache holds are on the way.
+  void fetch_weights(Loop k) {
+    constexpr int64_t kParts = 4;
+    const te::Tensor& w = m_.w.tensor;
+    if (dot_ || !m_.constant || b_.refused()) return;
+    if (w.get()->elements() * w.dtype().bytes() <= t_.l2_bytes) return;
+    const int64_t step = jv_ * w.dtype().bytes();
+    b_.prefetch(k, b_.stage(w.name()), std::max<int64_t>(1, t_.l1d_bytes / kParts / step));
   }
 
   Builder& b_;
