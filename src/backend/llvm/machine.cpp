@@ -68,8 +68,10 @@ std::string print_module(const llvm::Module& module) {
 
 }  // namespace
 
+Generator cpu_generator() { return {optimize, generate}; }
+
 std::string finish(llvm::Module& module, llvm::TargetMachine& machine, Emit kind, Timer& timer,
-                   CompileStats& stats) {
+                   CompileStats& stats, const Generator& how) {
 #ifndef NDEBUG
   std::string broken;
   llvm::raw_string_ostream broken_out(broken);
@@ -79,10 +81,10 @@ std::string finish(llvm::Module& module, llvm::TargetMachine& machine, Emit kind
   if (kind == Emit::kLlvmIr) {
     return print_module(module);
   }
-  optimize(module, machine);
+  how.optimize(module, machine);
   timer.lap(stats.optimize_s);
   std::string bytes =
-      kind == Emit::kOptimizedIr ? print_module(module) : generate(module, machine, kind);
+      kind == Emit::kOptimizedIr ? print_module(module) : how.generate(module, machine, kind);
   timer.lap(stats.codegen_s);
   return bytes;
 }

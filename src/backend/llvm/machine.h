@@ -42,9 +42,15 @@ void prepare(llvm::Module& module, const llvm::TargetMachine& machine);
 
 // kAssembly or kObject.
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, Emit kind);
+// How an emitted module is cleaned up and becomes what a target takes; CPUs have the functions above.
+struct Generator {
+  void (*optimize)(llvm::Module& module, llvm::TargetMachine& machine);
+  std::string (*generate)(llvm::Module& module, llvm::TargetMachine& machine, Emit kind);
+};
+Generator cpu_generator();
 // An emitted module in the form that is asked for; a debug build verifies it first.
 std::string finish(llvm::Module& module, llvm::TargetMachine& machine, Emit kind, Timer& timer,
-                   CompileStats& stats);
+                   CompileStats& stats, const Generator& how = cpu_generator());
 
 // A shared library of these objects; libc and libm are found where it is loaded. Files of a moment are written to
 // `folder`.

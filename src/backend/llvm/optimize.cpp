@@ -12,8 +12,9 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 namespace tenon::backend::llvm_cpu {
+namespace {
 
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void run(llvm::FunctionPassManager passes, llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
@@ -25,20 +26,44 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
 
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
-  passes.addPass(llvm::EarlyCSEPass(true));
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
-  passes.addPass(llvm::SimplifyCFGPass());
-  llvm::LoopPassManager in_loops;
-  in_loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  in_loops.addPass(llvm::IndVarSimplifyPass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(in_loops), /*UseMemorySSA=*/true));
-  passes.addPass(llvm::EarlyCSEPass(true));
-  passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, modules);
+}
+
+auto in_loops() {
+  llvm::LoopPassManager passes;
+  passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::IndVarSimplifyPass());
+  return llvm::createFunctionToLoopPassAdaptor(std::move(passes), /*UseMemorySSA=*/true);
+}
+
+llvm::InstCombinePass combine() {
+  return llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1));
+}
+
+}  // namespace
+
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(combine());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(in_loops());
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(combine());
+  run(std::move(passes), module, machine);
+}
+
+void optimize_briefly(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(in_loops());
+  passes.addPass(combine());
+  run(std::move(passes), module, machine);
 }
 
 }  // namespace tenon::backend::llvm_cpu

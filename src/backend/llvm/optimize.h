@@ -10,5 +10,7 @@
 namespace tenon::backend::llvm_cpu {
 
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
+// For whoever compiles the result once more, as ptxas does: most of what is left to repeat is found there.
+void optimize_briefly(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace tenon::backend::llvm_cpu

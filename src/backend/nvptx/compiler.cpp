@@ -6,9 +6,11 @@
 #include "backend/gpu_module.h"
 #include "backend/llvm/cpu.h"
 #include "backend/llvm/machine.h"
+#include "backend/llvm/optimize.h"
 #include "backend/nvptx/gpu_emitter.h"
 #include "backend/nvptx/kernel_form.h"
 #include "backend/nvptx/ptxas.h"
+#include "backend/nvptx/write_ptx.h"
 #include "ir/verify.h"
 #include "support/check.h"
 #include "support/private_folder.h"
@@ -67,7 +69,8 @@ class GpuCompiler : public Compiler {
     write(f, e);
     timer.lap(times.emit_s);
     if (kind != Emit::kObject) {
-      return {llvm_cpu::finish(e.module, *machine_, kind, timer, times), e.out.workspace_bytes};
+      return {llvm_cpu::finish(e.module, *machine_, kind, timer, times, generator_),
+              e.out.workspace_bytes};
     }
     fill(e.out, e.module, timer, times);
     assemble_all(std::span(&e.out, 1));
@@ -103,8 +106,11 @@ class GpuCompiler : public Compiler {
 
  protected:
   GpuCompiler(std::unique_ptr<llvm::TargetMachine> machine, llvm_cpu::Cpu features,
-              std::unique_ptr<KernelForm> form)
-      : machine_(std::move(machine)), features_(features), form_(std::move(form)) {}
+              std::unique_ptr<KernelForm> form, llvm_cpu::Generator generator)
+      : machine_(std::move(machine)),
+        features_(features),
+        form_(std::move(form)),
+        generator_(generator) {}
 
   // Compiles the module and puts it into `out`.
   virtual void fill(GpuModule& out, llvm::Module& module, Timer& timer, CompileStats& stats) = 0;
@@ -126,19 +132,21 @@ class GpuCompiler : public Compiler {
   std::unique_ptr<llvm::TargetMachine> machine_;
   llvm_cpu::Cpu features_;
   std::unique_ptr<KernelForm> form_;
+  llvm_cpu::Generator generator_;
 };
 
 class PtxCompiler : public GpuCompiler {
  public:
   explicit PtxCompiler(const Processor& processor)
       : GpuCompiler(llvm_cpu::make_machine(kTriple, processor.name, processor.features),
-                    features_of_gpu(), ptx_form(processor.early)),
+                    features_of_gpu(), ptx_form(processor.early),
+                    {llvm_cpu::optimize_briefly, write_ptx}),
         processor_(processor.name),
         ptxas_(find_ptxas()) {}
 
  private:
   void fill(GpuModule& out, llvm::Module& module, Timer& timer, CompileStats& stats) override {
-    out.ptx = llvm_cpu::finish(module, *machine_, Emit::kAssembly, timer, stats);
+    out.ptx = llvm_cpu::finish(module, *machine_, Emit::kAssembly, timer, stats, generator_);
   }
 
   void assemble_all(std::span<GpuModule> modules) override {
@@ -159,7 +167,8 @@ class SimtCompiler : public GpuCompiler {
 
  private:
   explicit SimtCompiler(const target::Target& host)
-      : GpuCompiler(llvm_cpu::make_machine(host), features_of_gpu(), simt_form()) {
+      : GpuCompiler(llvm_cpu::make_machine(host), features_of_gpu(), simt_form(),
+                    llvm_cpu::cpu_generator()) {
     features_.half_convert = llvm_cpu::cpu_of(host, *machine_).half_convert;
   }
   void fill(GpuModule& out, llvm::Module& module, Timer& timer, CompileStats& stats) override {
