@@ -110,7 +110,7 @@ class Device : public Measurer {
         lanes_(
             options_, plan_, folder_.path(), queue_,
             [this](const JobQueue::Entry& e) { return known_of(e); },
-            [this](RunProcess& p, const JobQueue::Entry& e) { return timed(p, e); }),
+            [this](RunProcess& p, JobQueue::Entry& e) { return visit(p, e); }),
         ahead_(threads_ahead(), plan_.spare),
         comparing_(options.on_card ? std::min(kMostCompared, plan_.builders) : 0, plan_.spare) {}
 
@@ -324,7 +324,8 @@ class Device : public Measurer {
     task::Measurement m = blank(e.job.task, e.job.trace, e.built);
     const double before_ns = cores_apart_ns();
     const auto start = Clock::now();
-    Ran r = process.time(e.built.job, bests_.of(e.job), options_.min_run_s);
+    const double run_s = options_.on_card ? options_.min_run_s : options_.min_run_s / kMostVisits;
+    Ran r = process.time(e.built.job, bests_.of(e.job), run_s);
     m.run_s = since(start);
     describe_machine(m, before_ns);
     m.outcome = r.outcome;
@@ -334,6 +335,16 @@ class Device : public Measurer {
     bests_.add(m);
     fastest_.add(m, e.built);
     return m;
+  }
+
+  // Nothing: it is to be visited once more.
+  std::optional<task::Measurement> visit(RunProcess& process, JobQueue::Entry& e) {
+    task::Measurement m = timed(process, e);
+    if (options_.on_card) return m;
+    e.visits.add(std::move(m));
+    const std::scoped_lock lock(noise_mutex_);
+    if (e.visits.enough(bests_.of(e.job), noise_)) return e.visits.quietest();
+    return std::nullopt;
   }
 
   // Those that may still be the best; all that run, at first.
@@ -377,6 +388,8 @@ class Device : public Measurer {
   Bests bests_;
   Fastest fastest_;
   MachineWatch machine_;
+  std::mutex noise_mutex_;
+  Noise noise_;  // between visits
   std::mutex plain_mutex_;
   RunProcess plain_runner_{options_};  // idle unless programs run on a card
   JobQueue queue_;

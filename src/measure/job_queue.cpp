@@ -17,7 +17,8 @@ JobQueue::JobQueue(const CorePlan& plan)
 
 JobId JobQueue::add(Job job) {
   const std::scoped_lock lock(mutex_);
-  waiting_.push_back(std::make_shared<Entry>(Entry{++last_, std::move(job), {}}));
+  waiting_.push_back(
+      std::make_shared<Entry>(Entry{.id = ++last_, .job = std::move(job), .built = {}}));
   ++in_flight_;
   changed_.notify_all();
   return last_;
@@ -58,6 +59,7 @@ void JobQueue::cancel_waiting() {
   built_.clear();
   building_.clear();
   waiting_.clear();
+  cancelled_ = last_;
   changed_.notify_all();
 }
 
@@ -157,6 +159,17 @@ void JobQueue::end_run(size_t runner, const std::vector<EntryRef>& ran,
   const std::scoped_lock lock(mutex_);
   runners_[runner].running = false;
   for (const EntryRef& e : ran) finish(*e, std::move(m));
+  changed_.notify_all();
+}
+
+void JobQueue::run_again(size_t runner, const EntryRef& ran) {
+  const std::scoped_lock lock(mutex_);
+  runners_[runner].running = false;
+  if (ran->id <= cancelled_) {
+    finish(*ran, ran->visits.quietest());
+  } else {
+    built_.push_back(ran);
+  }
   changed_.notify_all();
 }
 

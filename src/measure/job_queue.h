@@ -16,6 +16,7 @@
 #include "measure/answers.h"
 #include "measure/cores.h"
 #include "measure/measure.h"
+#include "measure/visits.h"
 
 namespace tenon::measure {
 
@@ -29,6 +30,7 @@ class JobQueue {
     Job job;
     Built built;
     bool done = false;
+    Visits visits = {};  // of runners
   };
   using EntryRef = std::shared_ptr<Entry>;
   // Jobs, or a call that is made with the process: several jobs of one task for a builder, one for a runner.
@@ -58,6 +60,8 @@ class JobQueue {
   std::optional<Order<RunProcess>> next_run(size_t runner);
   void end_run(size_t runner, const std::vector<EntryRef>& ran,
                std::optional<task::Measurement> m = {});
+  // It is to be run once more, after the others; it ends with what is known of it if it was cancelled meanwhile.
+  void run_again(size_t runner, const EntryRef& ran);
   // Something that is not the job's fault, such as a tool that cannot be started: thrown by the next poll.
   void fail(std::exception_ptr why);
 
@@ -78,7 +82,7 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool closed_ = false;
-  JobId last_ = 0;
+  JobId last_ = 0, cancelled_ = 0;  // and all before it
   std::vector<Runner> runners_;
   std::deque<EntryRef> waiting_, built_;
   std::map<JobId, EntryRef> building_;

@@ -77,6 +77,10 @@ void Lanes::run(RunProcess& process, size_t runner, const std::vector<int>& cpus
         order->call(process);
       } else {
         m = time_(process, *order->entries.front());
+        if (!m) {
+          queue_.run_again(runner, order->entries.front());
+          continue;
+        }
       }
     } catch (...) {
       queue_.fail(std::current_exception());

@@ -14,8 +14,8 @@ namespace tenon::measure {
 
 class Lanes {
  public:
-  // Runs what was built.
-  using Time = std::function<task::Measurement(RunProcess&, const JobQueue::Entry&)>;
+  // Runs what was built. Nothing: it is to be run once more, later.
+  using Time = std::function<std::optional<task::Measurement>(RunProcess&, JobQueue::Entry&)>;
   // What is known of a job once it is built: all, if that failed.
   using Judge = std::function<std::optional<task::Measurement>(const JobQueue::Entry&)>;
 

@@ -118,6 +118,29 @@ TEST(JobQueue, NothingIsBuiltWhereATimeIsTaken) {
   EXPECT_EQ(q.poll(0).size(), 1U);
 }
 
+TEST(JobQueue, WhatIsVisitedAgainComesAfterTheOthers) {
+  JobQueue q(plan_cores(cpus(2), 1, 0, false));
+  for (int i = 0; i < 2; ++i) {
+    q.add({});
+    q.end_build(JobQueue::kFree, q.next_build(JobQueue::kFree)->entries);
+  }
+  const auto first = q.next_run(0);
+  q.run_again(0, first->entries[0]);
+  EXPECT_TRUE(q.poll(0).empty()) << "it is in flight";
+  const auto second = q.next_run(0);
+  EXPECT_EQ(second->entries.at(0)->id, 2U);
+  q.end_run(0, second->entries, task::Measurement{});
+  const auto again = q.next_run(0);
+  EXPECT_EQ(again->entries.at(0)->id, 1U);
+  q.cancel_waiting();
+  again->entries[0]->visits.add(task::Measurement{});
+  q.run_again(0, again->entries[0]);
+  const auto done = q.poll(0);
+  ASSERT_EQ(done.size(), 2U);
+  EXPECT_EQ(done[1].id, 1U);
+  EXPECT_TRUE(done[1].measurement) << "what was cancelled ends with what is known of it";
+}
+
 TEST(JobQueue, AllCoresBuildAFewAndThenRunThem) {
   const CorePlan plan = plan_cores(cpus(2), 2, 0, false);
   JobQueue q(plan);

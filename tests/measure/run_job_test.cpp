@@ -152,13 +152,58 @@ TEST(Timing, WhatIsClearlySlowerIsRepeatedLess) {
     }
   };
   const auto nothing = [] {};
+  CoreProbe quiet([] { return 1.0; });
   TimingRules rules{.min_run_s = 0.02, .best_s = 1e-6, .cold = true, .flushed = {}};
-  EXPECT_EQ(repeat(kernel, nothing, rules).size(), 3U);
+  EXPECT_EQ(repeat(kernel, nothing, rules, quiet).size(), 3U);
   rules.best_s = 0;  // there is none yet
-  EXPECT_GT(repeat(kernel, nothing, rules).size(), 3U);
+  EXPECT_GT(repeat(kernel, nothing, rules, quiet).size(), 3U);
   EXPECT_FALSE(clearly_slower({1.4, 2, 2}, {.best_s = 1, .flushed = {}}));
   EXPECT_TRUE(clearly_slower({1.6, 2, 2}, {.best_s = 1, .flushed = {}}));
   EXPECT_FALSE(clearly_slower({1.6, 2}, {.best_s = 1, .flushed = {}})) << "too few to tell";
+}
+
+TEST(Timing, AProbeTellsWhenItsCoreIsShared) {
+  std::vector<double> times{1, 1.1, 0.9, 1.9, 1.0};
+  size_t at = 0;
+  CoreProbe probe([&] { return times[at++]; });
+  std::vector<bool> own;
+  for (size_t i = 0; i < times.size(); ++i) own.push_back(probe.undisturbed());
+  EXPECT_EQ(own, (std::vector<bool>{true, true, true, false, true}));
+}
+
+TEST(Timing, AClockThatStaysLowerIsNotANeighbour) {
+  double s = 1;
+  CoreProbe probe([&] { return s; });
+  EXPECT_TRUE(probe.undisturbed());
+  s = 1.4;
+  int probes = 1;
+  for (; !probe.undisturbed(); ++probes) ASSERT_LT(probes, 5000);
+  EXPECT_GT(probes, 100);
+}
+
+// The core is another's for every second repetition, which takes four times as long then.
+TEST(Timing, WhatWasDisturbedDoesNotCount) {
+  bool shared = false;
+  const auto kernel = [&] {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::microseconds(shared ? 2000 : 500);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  const auto flush = [&] { shared = !shared; };
+  const TimingRules rules{.min_run_s = 0.05, .best_s = 0, .cold = true, .flushed = {}};
+  CoreProbe probe([&] { return shared ? 2.0 : 1.0; });
+  shared = true;
+  const auto own = repeat(kernel, flush, rules, probe);
+  EXPECT_GE(own.size(), 3U);
+  for (const double s : own) EXPECT_GE(s, 500e-6);
+  EXPECT_LT(*std::min_element(own.begin(), own.end()), 1e-3);
+  const auto slow = std::count_if(own.begin(), own.end(), [](double s) { return s > 1.9e-3; });
+  EXPECT_LE(slow, std::ssize(own) / 4) << "a machine that is busy may stop any of them";
+
+  double worse = 1;
+  CoreProbe always([&] { return worse *= 1.3; });
+  EXPECT_GE(repeat(kernel, flush, rules, always).size(), 3U) << "what there is, counts then";
 }
 
 TEST(RunJob, WhoseFaultItIs) {

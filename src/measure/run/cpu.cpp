@@ -81,7 +81,8 @@ Guarded& guarded(const std::unique_ptr<Buffer>& b) { return static_cast<Guarded&
 
 class CpuKernel : public Kernel {
  public:
-  CpuKernel(const std::string& module, const tenon_runtime* rt) : library_(module), rt_(rt) {
+  CpuKernel(const std::string& module, const tenon_runtime* rt, CoreProbe& probe)
+      : library_(module), rt_(rt), probe_(probe) {
     if (!library_.whole()) throw Unable("no memory for the library");
     if (library_.entry() != nullptr) return;
     const char* why = dlerror();
@@ -101,7 +102,7 @@ class CpuKernel : public Kernel {
         if (rules.flushed[i]) guarded(a.params[i]).flush();
       }
     };
-    return repeat([&] { library_.entry()(pointers.data(), workspace, rt_); }, flush, rules);
+    return repeat([&] { library_.entry()(pointers.data(), workspace, rt_); }, flush, rules, probe_);
   }
 
  private:
@@ -114,6 +115,7 @@ class CpuKernel : public Kernel {
 
   Library library_;
   const tenon_runtime* rt_;
+  CoreProbe& probe_;
 };
 
 class Cpu : public Device {
@@ -125,11 +127,12 @@ class Cpu : public Device {
   std::unique_ptr<Kernel> load(const std::string& module, int threads) override {
     const tenon_runtime* rt = threads_.get(threads);
     if (rt == nullptr) throw Unable("cannot start threads");
-    return std::make_unique<CpuKernel>(module, rt);
+    return std::make_unique<CpuKernel>(module, rt, probe_);
   }
 
  private:
   Threads threads_;
+  CoreProbe probe_;
 };
 
 }  // namespace

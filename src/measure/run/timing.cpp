@@ -39,7 +39,7 @@ bool clearly_slower(const std::vector<double>& seconds, const TimingRules& rules
 }
 
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
-                           const TimingRules& rules) {
+                           const TimingRules& rules, CoreProbe& probe) {
   auto start = Clock::now();
   int64_t warm_ups = 0;
   do {
@@ -49,19 +49,21 @@ std::vector<double> repeat(const std::function<void()>& kernel, const std::funct
   const double about = since(start) / static_cast<double>(warm_ups);
   const auto calls =
       rules.cold ? 1 : std::max<int64_t>(1, static_cast<int64_t>(std::ceil(kShortestS / about)));
-  std::vector<double> seconds;
+  std::vector<double> seconds, disturbed;
   start = Clock::now();
   for (;;) {
     if (rules.cold) flush();
+    const bool before = probe.undisturbed();
     const auto begin = Clock::now();
     for (int64_t i = 0; i < calls; ++i) kernel();
-    seconds.push_back(since(begin) / static_cast<double>(calls));
+    const double took = since(begin) / static_cast<double>(calls);
+    (before && probe.undisturbed() ? seconds : disturbed).push_back(took);
     const double spent = since(start);
-    if (seconds.size() >= kMost || spent > kLongTimes * rules.min_run_s) break;
-    if (seconds.size() < kLeast) continue;
+    if (seconds.size() + disturbed.size() >= kMost || spent > kLongTimes * rules.min_run_s) break;
+    if (seconds.size() + disturbed.size() < kLeast) continue;
     if (spent >= rules.min_run_s || well_known(seconds) || clearly_slower(seconds, rules)) break;
   }
-  return seconds;
+  return seconds.empty() ? disturbed : seconds;
 }
 
 }  // namespace tenon::run

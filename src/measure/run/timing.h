@@ -5,14 +5,16 @@
 #include <functional>
 #include <vector>
 
+#include "measure/run/core_probe.h"
 #include "measure/run/device.h"
 
 namespace tenon::run {
 
 // Seconds of one call, per repetition: after a warm-up, until the median is known well or min_run_s are spent. Cold:
-// `flush` before each call. Warm: many calls of a short kernel make one repetition.
+// `flush` before each call. Warm: many calls of a short kernel make one repetition. Repetitions that were disturbed
+// count only where too few were not.
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
-                           const TimingRules& rules);
+                           const TimingRules& rules, CoreProbe& probe);
 
 // There are enough repetitions, and they agree.
 bool well_known(std::vector<double> seconds);
