@@ -134,6 +134,24 @@ TEST(Nvptx, VectorsAsTheirIndexIsAMultiple) {
   EXPECT_EQ(count(ptx_of(copy_gpu(16, 0, ir::kI8), "sm_86"), "ld\\.global\\.nc\\.v4"), 1U);
 }
 
+// Of a buffer of a thread's own, which is read where only the thread knows.
+TEST(Nvptx, WhatHasNoPlaceInRegistersIsLocalMemory) {
+  const ir::Buffer in = ir::Buffer::make("in", ir::kF32, {35});
+  const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {32});
+  const ir::Buffer own = ir::Buffer::make("own", ir::kF32, {4}, ir::Scope::kLocal);
+  const ir::Var tx("tx"), i("i");
+  const ir::Stmt fill =
+      ir::make_for(i, 0, 4, ir::ForKind::kSerial, ir::store(own, {i}, ir::load(in, {tx + i})));
+  const ir::Stmt pick = ir::store(out, {tx}, ir::load(own, {ir::floor_mod(tx, 4)}));
+  const ir::Stmt s =
+      ir::make_for(tx, 0, 32, ir::ForKind::kThread, ir::allocate(own, ir::block({fill, pick})),
+                   ir::ThreadTag::kThreadX);
+  const std::string ptx = ptx_of({.name = "own", .params = {in, out}, .num_inputs = 1, .body = s});
+  EXPECT_EQ(count(ptx, "ld\\.local\\.f32"), 1U) << ptx;
+  EXPECT_GT(count(ptx, "st\\.local\\."), 0U) << ptx;
+  EXPECT_EQ(count(ptx, "(ld|st)\\.[uv]"), 0U) << ptx;  // a generic address would be looked at first
+}
+
 TEST(Nvptx, SharedMemoryIsOneArrayWithBarriers) {
   const std::string ptx = ptx_of(transpose_gpu());
   EXPECT_TRUE(has(ptx, ".extern .shared .align 16 .b8 tenon_shared[]"));
