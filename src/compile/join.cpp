@@ -178,8 +178,23 @@ void Joiner::join_plans() {
   }
 }
 
+// A kernel that may write over one of its inputs serves as well where it does not, so that all of a place may, if one does.
+void Joiner::let_write_over(const std::vector<size_t>& place) {
+  std::set<int32_t> inputs;
+  for (const size_t i : place) inputs.insert(found_[i].kernel.function.in_place);
+  inputs.erase(-1);
+  if (inputs.size() != 1) return;
+  for (const size_t i : place) {
+    ir::Function& f = found_[i].kernel.function;
+    if (f.in_place >= 0 || static_cast<size_t>(*inputs.begin()) >= f.num_inputs) continue;
+    f.in_place = *inputs.begin();
+    found_[i].numbered = take_numbers(f);
+  }
+}
+
 // Of kernels of one place those of one form, largest sizes last but for what is a case of them.
 Joiner::Alike Joiner::alike_at(const std::vector<size_t>& place) {
+  let_write_over(place);
   std::map<std::vector<uint64_t>, std::vector<AtSize>> forms;
   for (const size_t i : place) {
     Found& f = found_[i];

@@ -45,6 +45,7 @@ class Joiner {
   int64_t keep_weight(const std::shared_ptr<const ir::Array>& data);
   void share_beginnings();
   void join_plans();
+  void let_write_over(const std::vector<size_t>& place);
   Alike alike_at(const std::vector<size_t>& place);
   Alike find_alike(int threads);
   void share_kernels(int threads);

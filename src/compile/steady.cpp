@@ -42,8 +42,18 @@ class SteadyTiles : public space::Decider {
   // its tiles are for the vectors that it takes itself, and too large beside more of them.
   int64_t parts(const space::Hole& hole) const {
     const int64_t extent = hole.domain.at(hole.domain.size() - 1);
+    if (!in_attention_ && ends_in_half(extent)) {
+      return legal(hole, arith::ceil_div(extent, rows_));
+    }
     const int64_t rows = rows_of(extent);
     return legal(hole, rows > 1 ? extent / rows : arith::ceil_div(extent, rows_));
+  }
+
+  // Whole tiles and a last one of half as many rows. Attention would need more code for it than it would gain, and few
+  // rows are not cut that way, but evenly.
+  bool ends_in_half(int64_t extent) const {
+    return rows_ > 4 && extent % rows_ == rows_ / 2 &&
+           arith::ceil_div(extent, arith::ceil_div(extent, rows_)) == rows_;
   }
 
   // Half of the rows before any number that divides more: 12, 20, 28, .. rows then share a program.
