@@ -71,6 +71,17 @@ TEST_F(DataCommands, CheckPassesWhatIsSoundAndTellsWhatIsNot) {
   EXPECT_FALSE(bad["machines"][0]["faults"].empty());
 }
 
+TEST_F(DataCommands, AgreeTellsHowFarTimesCanBeTrusted) {
+  const Json same = answer({"data", "agree", path("g.jsonl.zst"), path("g.db"), "--json"});
+  const Json& m = same["machines"][0];
+  EXPECT_GT(m["programs"], 100);
+  EXPECT_EQ(m["deviation"], 0.0);
+  EXPECT_EQ(m["scores"]["top1"], 1.0);
+  EXPECT_EQ(m["scores"]["pairwise"], 1.0);
+  EXPECT_EQ(m["scores"]["held_out"], 4);
+  EXPECT_EQ(tenon({"data", "agree", path("g.db")}).exit_code, 2);
+}
+
 TEST_F(DataCommands, ScoreComparesModelsOnTheSameRecords) {
   const Json j =
       answer({"data", "score", path("g.jsonl.zst"), "--cost-model", "random,xgb", "--json"});

@@ -74,6 +74,8 @@ constexpr Verb<Options> kVerbs[] = {
     {"ls", "Count what is there: machines, kinds of tasks, programs, failures", add_files, data_ls},
     {"check", "Say whether the records can be learned from, and what is wrong with them", add_files,
      data_check},
+    {"agree", "Say how well two files with times of the same programs agree", add_files,
+     data_agree},
     {"score", "Train models on a part of the tasks and rank the programs of the others", add_score,
      data_score},
     {"encode", "Write what a model sees of all programs as numpy arrays", add_encode, data_encode},

@@ -32,6 +32,7 @@ struct DataVerbOptions {
 
 int data_ls(const DataVerbOptions& options, const Console& console);
 int data_check(const DataVerbOptions& options, const Console& console);
+int data_agree(const DataVerbOptions& options, const Console& console);
 int data_score(const DataVerbOptions& options, const Console& console);
 int data_encode(const DataVerbOptions& options, const Console& console);
 
