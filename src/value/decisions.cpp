@@ -5,6 +5,13 @@
 
 namespace tenon::value {
 
+int64_t algorithm_of(const Decisions& decisions) {
+  for (const Decision& d : decisions) {
+    if (d.hole.kind == space::HoleKind::kAlgorithm) return d.value;
+  }
+  return 0;
+}
+
 Result<Look> look_at(const space::Space& space, std::span<const space::Choice> made) {
   space::Prefix prefix(made);
   Watch watch(prefix);

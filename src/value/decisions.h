@@ -22,6 +22,8 @@ struct Decision {
   int64_t rule = 0;
 };
 using Decisions = std::vector<Decision>;
+int64_t algorithm_of(
+    const Decisions& decisions);  // 0, the definition's own, where there is no choice
 
 class Watch : public space::Decider {
  public:

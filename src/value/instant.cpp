@@ -51,10 +51,17 @@ std::vector<Found> Instant::candidates(const space::Space& space, const RowMaker
   for (Look& l : more) {
     if (known.insert(l.program.hash).second) all.push_back(rated(v_, maker, std::move(l)));
   }
+  for (Found& f : all) f.worth = v_.settled(f.worth, space.task(), f.look.program);
   std::sort(all.begin(), all.end(), [](const Found& a, const Found& b) {
     return std::tie(b.worth, a.look.program.hash) < std::tie(a.worth, b.look.program.hash);
   });
   return all;
+}
+
+double Instant::gain(const Found& f, const Found& by_rule) const {
+  const bool same = algorithm_of(f.look.decisions) == algorithm_of(by_rule.look.decisions);
+  const double margin = same ? v_.model().margin : v_.model().algorithm_margin;
+  return f.worth - by_rule.worth - margin;
 }
 
 std::optional<Chosen> Instant::choose(const task::Task& t) const {
@@ -64,9 +71,15 @@ std::optional<Chosen> Instant::choose(const task::Task& t) const {
   if (!by_rule) return std::nullopt;
   const RowMaker maker(t, by_rule->program);
   const std::vector<Found> all = candidates(*space, maker);
-  const Found rules = rated(v_, maker, whole(std::move(by_rule.value())));
+  Found rules = rated(v_, maker, whole(std::move(by_rule.value())));
+  rules.worth = v_.settled(rules.worth, t, rules.look.program);
   Chosen out{rules, rules, {}};
-  if (!all.empty() && all[0].worth > out.by_rule.worth + v_.model().margin) out.taken = all[0];
+  double best = 0;
+  for (const Found& f : all) {
+    if (gain(f, rules) <= best) continue;
+    out.taken = f;
+    best = gain(f, rules);
+  }
   for (const Found& f : all) {
     if (out.others.size() == options_.others) break;
     if (f.look.program.hash != out.taken.look.program.hash) out.others.push_back(f);

@@ -38,6 +38,9 @@ class Instant {
   // taken only if it is predicted to be better by the margin of the function. May be asked by several threads at once.
   std::optional<Chosen> choose(const task::Task& t) const;
 
+  // By how much a program is predicted to be better than the rules' beyond the margin.
+  double gain(const Found& f, const Found& by_rule) const;
+
   const ValueFunction& value() const { return v_; }
 
  private:

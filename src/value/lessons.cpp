@@ -11,6 +11,7 @@
 #include "support/hash.h"
 #include "support/parallel.h"
 #include "support/rng.h"
+#include "value/function.h"
 #include "value/rows.h"
 
 namespace tenon::value {
@@ -39,6 +40,7 @@ class TaskLessons {
     if (!by_rule) return {};
     maker_.emplace(known_.task, by_rule->program);
     rule_hash_ = by_rule->program.hash;
+    rule_algorithm_ = algorithm_of(by_rule->decisions);
     for (const history::Entry& e : known_.entries) note(e);
     for (const history::Entry& e : known_.entries) teach(e);
     return std::move(out_);
@@ -73,8 +75,18 @@ class TaskLessons {
   }
 
   void add(const Look& look, float label) {
-    out_.push_back({maker_->rows(look), label, number_, look.complete(),
-                    look.complete() && look.program.hash == rule_hash_});
+    Lesson l{.rows = maker_->rows(look),
+             .judged = {},
+             .label = label,
+             .task = number_,
+             .complete = look.complete(),
+             .by_rule = look.complete() && look.program.hash == rule_hash_,
+             .other_algorithm = algorithm_of(look.decisions) != rule_algorithm_};
+    if (l.complete && options_.judge != nullptr) {
+      auto row = options_.judge->encode(subject_of(known_.task, look.program));
+      if (row) l.judged = std::move(row.value());
+    }
+    out_.push_back(std::move(l));
   }
 
   const history::Known& known_;
@@ -84,6 +96,7 @@ class TaskLessons {
   std::unique_ptr<space::Space> space_;
   std::optional<RowMaker> maker_;
   uint64_t rule_hash_ = 0;
+  int64_t rule_algorithm_ = 0;
   std::unordered_map<uint64_t, float> best_;  // by beginning
   std::set<uint64_t> taught_;
   std::vector<Lesson> out_;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cost/row.h"
+#include "cost/model.h"
 #include "history/records.h"
 
 namespace tenon::value {
@@ -19,14 +19,17 @@ struct LessonOptions {
   uint64_t seed = 1;
   int threads = 1;
   std::string space = "joint";
+  const cost::CostModel* judge = nullptr;  // sees complete programs, too; null: there is none
 };
 
 struct Lesson {
   cost::Row rows;
+  cost::Row judged;   // what the judge sees of a complete program; empty: it cannot encode it
   float label = 0;    // best time of the task / best time of what begins so; 0: it failed
   uint32_t task = 0;  // number in the list
   bool complete = true;
-  bool by_rule = false;  // the program that the rules write
+  bool by_rule = false;          // the program that the rules write
+  bool other_algorithm = false;  // than that has
 };
 
 // Records without choices, or whose choices do not lead to their trace any more, are passed over. The same records give the

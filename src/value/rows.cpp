@@ -96,13 +96,6 @@ class Writer {
   size_t at_ = 0;
 };
 
-int64_t algorithm_of(const Decisions& decisions) {
-  for (const Decision& d : decisions) {
-    if (d.hole.kind == HoleKind::kAlgorithm) return d.value;
-  }
-  return 0;
-}
-
 }  // namespace
 
 uint32_t row_columns() { return kColumns; }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -44,13 +45,38 @@ cost::AttentionNetwork fit(const std::vector<const Lesson*>& lessons,
   return net;
 }
 
+cost::Sample sample_of(const Lesson& l, cost::Row row) {
+  return {std::move(row), std::to_string(l.task), 1.0 / l.label};
+}
+
+std::unique_ptr<cost::CostModel> fit_judge(const std::vector<const Lesson*>& lessons,
+                                           const TrainValueOptions& options) {
+  if (options.judge.empty()) return nullptr;
+  auto judge = cost::make_model(options.judge, options.seed, options.threads);
+  std::vector<cost::Sample> samples;
+  for (const Lesson* l : lessons) {
+    if (!l->judged.values.empty()) samples.push_back(sample_of(*l, l->judged));
+  }
+  judge->learn(samples, cost::Role::kHistory);
+  return judge->trained() ? std::move(judge) : nullptr;
+}
+
 // Complete programs of tasks that the network did not see.
 struct Judged {
   const Lesson* lesson;
   float worth;
 };
 
-std::vector<Judged> judge(const cost::AttentionNetwork& net,
+// As ValueFunction::settled does.
+void settle(std::vector<Judged>& all, const cost::CostModel& judge) {
+  for (Judged& j : all) {
+    if (j.lesson->judged.values.empty()) continue;
+    const float score = judge.score(std::span(&j.lesson->judged, 1))[0];
+    j.worth = (j.worth + static_cast<float>(value_of_score(score))) / 2;
+  }
+}
+
+std::vector<Judged> judge(const cost::AttentionNetwork& net, const cost::CostModel* second,
                           const std::vector<const Lesson*>& lessons) {
   const auto scorer = cost::plain_rows_scorer(net, cost::Keep::kForThisRun);
   std::vector<Judged> out;
@@ -62,6 +88,7 @@ std::vector<Judged> judge(const cost::AttentionNetwork& net,
   }
   const auto worth = scorer->score(rows, 0);
   for (size_t i = 0; i < out.size(); ++i) out[i].worth = worth[i];
+  if (second != nullptr) settle(out, *second);
   return out;
 }
 
@@ -72,7 +99,7 @@ history::Scores scores_of(const std::vector<Judged>& judged) {
   std::set<uint32_t> tasks;
   for (const Judged& j : judged) {
     worth.push_back(j.worth);
-    samples.push_back({{}, std::to_string(j.lesson->task), 1.0 / j.lesson->label});
+    samples.push_back(sample_of(*j.lesson, {}));
     tasks.insert(j.lesson->task);
   }
   const auto one = cost::ranking_quality(worth, samples, 1);
@@ -80,48 +107,67 @@ history::Scores scores_of(const std::vector<Judged>& judged) {
   return {one.top_k_score, five.top_k_score, one.pairwise_accuracy, std::ssize(tasks)};
 }
 
-// Of one task: the program of the rules, and what is predicted to be the best.
-struct Pair {
-  Judged rule, best;
+// Of one task: the program of the rules, and what is predicted to be the best of those with its algorithm and of the others.
+struct Choice {
+  const Judged *rule = nullptr, *same = nullptr, *other = nullptr;
 };
 
-std::vector<Pair> pairs_of(const std::vector<Judged>& judged) {
-  std::map<uint32_t, std::pair<const Judged*, const Judged*>> tasks;
+std::vector<Choice> choices_of(const std::vector<Judged>& judged) {
+  std::map<uint32_t, Choice> tasks;
   for (const Judged& j : judged) {
-    auto& [rule, best] = tasks[j.lesson->task];
-    if (j.lesson->by_rule && j.lesson->label > 0) rule = &j;
+    Choice& c = tasks[j.lesson->task];
+    if (j.lesson->by_rule && j.lesson->label > 0) c.rule = &j;
+    const Judged*& best = j.lesson->other_algorithm ? c.other : c.same;
     if (best == nullptr || j.worth > best->worth) best = &j;
   }
-  std::vector<Pair> out;
-  for (const auto& [task, two] : tasks) {
-    if (two.first != nullptr) out.push_back({*two.first, *two.second});
+  std::vector<Choice> out;
+  for (const auto& [task, c] : tasks) {
+    if (c.rule != nullptr) out.push_back(c);
   }
   return out;
 }
 
-// The mean of log(best / time) of what a margin lets be chosen; a failure counts as a tenth.
-double chosen_with(const std::vector<Pair>& pairs, double margin) {
+struct Margins {
+  double same = 0, other = 0;
+};
+
+// The mean of log(best / time) of what margins let be chosen; a failure counts as a tenth.
+double chosen_with(const std::vector<Choice>& choices, const Margins& m) {
   double sum = 0;
-  for (const Pair& p : pairs) {
-    const bool take = p.best.worth > p.rule.worth + margin;
-    sum += std::log(std::max(0.1F, (take ? p.best : p.rule).lesson->label));
+  for (const Choice& c : choices) {
+    const Judged* taken = c.rule;
+    double worth = c.rule->worth;
+    const auto offer = [&](const Judged* j, double margin) {
+      if (j == nullptr || j->worth - margin <= worth) return;
+      taken = j;
+      worth = j->worth - margin;
+    };
+    offer(c.same, m.same);
+    offer(c.other, m.other);
+    sum += std::log(std::max(0.1F, taken->lesson->label));
   }
-  return pairs.empty() ? 0 : sum / static_cast<double>(pairs.size());
+  return choices.empty() ? 0 : sum / static_cast<double>(choices.size());
 }
 
-double best_margin(const std::vector<Pair>& pairs) {
-  double margin = 0;
-  for (double m = 0; m < 1.0; m += 0.02) {
-    if (chosen_with(pairs, m) > chosen_with(pairs, margin) + 1e-4) margin = m;
+Margins best_margins(const std::vector<Choice>& choices) {
+  Margins best;
+  for (double same = 0; same < 1; same += 0.02) {
+    for (double other = same; other < 2; other += 0.05) {
+      const Margins m{same, other};
+      if (chosen_with(choices, m) > chosen_with(choices, best) + 1e-4) best = m;
+    }
   }
-  return margin;
+  return best;
 }
 
 }  // namespace
 
 TrainedValue train_value(const std::vector<history::Known>& tasks,
                          const TrainValueOptions& options) {
-  const std::vector<Lesson> lessons = lessons_of(tasks, options.lessons);
+  LessonOptions how = options.lessons;
+  const auto sees = options.judge.empty() ? nullptr : cost::make_model(options.judge, 0, 1);
+  how.judge = sees.get();
+  const std::vector<Lesson> lessons = lessons_of(tasks, how);
   TrainedValue out;
   std::vector<const Lesson*> all, known, held;
   std::set<uint32_t> taught;
@@ -138,13 +184,20 @@ TrainedValue train_value(const std::vector<history::Known>& tasks,
                     "gather more with tenon gather");
   }
   out.model.network = fit(known, options);
-  const auto judged = judge(out.model.network, held);
-  const auto pairs = pairs_of(judged);
+  auto second = fit_judge(known, options);
+  const auto judged = judge(out.model.network, second.get(), held);
+  const auto choices = choices_of(judged);
   out.held_out = scores_of(judged);
-  out.model.margin = best_margin(pairs);
-  out.rules = std::exp(chosen_with(pairs, 1e9));
-  out.chosen = std::exp(chosen_with(pairs, out.model.margin));
-  if (options.ship) out.model.network = fit(all, options);
+  const Margins margins = best_margins(choices);
+  out.model.margin = margins.same;
+  out.model.algorithm_margin = margins.other;
+  out.rules = std::exp(chosen_with(choices, {1e9, 1e9}));
+  out.chosen = std::exp(chosen_with(choices, margins));
+  if (options.ship) {
+    out.model.network = fit(all, options);
+    second = fit_judge(all, options);
+  }
+  if (second != nullptr) out.model.judge = second->save();
   out.model.card = fmt::format(
       "{} programs of {} tasks; held out: top-1 {:.3f}, top-5 {:.3f}, pairs {:.3f}", out.programs,
       out.tasks, out.held_out.top1, out.held_out.top5, out.held_out.pairwise);

@@ -23,8 +23,9 @@ struct TrainValueOptions {
   uint32_t epochs = 30, batch = 512;
   uint64_t seed = 1;
   int threads = 1;
-  bool rank = false;  // LambdaRank instead of the value loss
-  bool ship = true;   // false: held-out scores alone, and the model that did not see those tasks
+  bool rank = false;          // LambdaRank instead of the value loss
+  std::string judge = "xgb";  // row of cost::models; empty: none
+  bool ship = true;  // false: held-out scores alone, and the model that did not see those tasks
 };
 
 struct TrainedValue {

@@ -49,7 +49,7 @@ TEST_F(Instant, LibrariesAreRightWhateverTheFunctionSays) {
 }
 
 TEST_F(Instant, AFunctionThatCannotBeUsedIsOneLineAndTemplatesInstead) {
-  write(folder.path() / "cut.value", "tenon value function 1\n");
+  write(folder.path() / "cut.value", "tenon value function 2\n");
   write(folder.path() / "other.value", "something else");
   for (const char* name : {"cut.value", "other.value", "missing.value"}) {
     const Outcome o = compile(folder.path() / name);

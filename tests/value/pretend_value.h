@@ -25,7 +25,7 @@ inline ValueFunction pretend_value(std::function<float(const cost::Row&)> worth,
     std::function<float(const cost::Row&)> worth_;
   };
   ValueModel m;
-  m.margin = margin;
+  m.margin = m.algorithm_margin = margin;
   m.network = cost::fresh_attention_network({row_columns(), 8, 2, 1}, 1);
   return {std::move(m), [worth](const cost::AttentionNetwork&, cost::Keep) {
             return std::make_unique<Scorer>(worth);

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "cost/torch_plug_in.h"
+#include "history/train.h"
 #include "search/space/spaces.h"
 #include "search/tasks.h"
 #include "value/rows.h"
@@ -113,6 +114,31 @@ TEST(TrainValue, RanksTasksThatItDidNotSee) {
   EXPECT_GE(t.held_out.tasks, 1);
   EXPECT_GT(t.held_out.pairwise, 0.7) << "half of the pairs is chance";
   EXPECT_EQ(to_bytes(train_value(tasks, how).model), to_bytes(t.model)) << "the same seed";
+  EXPECT_FALSE(t.model.judge.empty());
+}
+
+// A network of random weights says nothing, the judge has learned: its half of the opinion puts programs in order.
+TEST(ValueFunction, AsksItsJudgeAboutCompletePrograms) {
+  const history::Known known = records_of(product(32, 64, 48), 80, 3);
+  const auto judge = cost::make_model("xgb", 1, 1);
+  judge->learn(history::encode(*judge, {known}, 1), cost::Role::kHistory);
+  ASSERT_TRUE(judge->trained());
+  ValueModel model;
+  model.network = cost::fresh_attention_network({row_columns(), 16, 2, 1}, 1);
+  const ValueFunction alone(model, cost::plain_rows_scorer);
+  model.judge = judge->save();
+  const ValueFunction judged(model, cost::plain_rows_scorer);
+  const auto space = search::make_space("joint", known.task);
+  const auto worth = [&](const ValueFunction& v, const history::Entry& e) {
+    const Look look = look_at(*space, e.choices).value();
+    EXPECT_EQ(alone.settled(-0.5, known.task, look.program), -0.5);
+    return v.settled(-0.5, known.task, look.program);
+  };
+  const double best = worth(judged, known.entries.front());
+  const double worst = worth(judged, known.entries.back());
+  EXPECT_GT(best, worst);
+  EXPECT_LE(best, -0.25) << "the mean of -0.5 and at most 0";
+  EXPECT_GE(worst, (-0.5 + std::log(1.0 / 64)) / 2);
 }
 
 TEST(TrainValue, SaysThatThereAreTooFewRecords) {

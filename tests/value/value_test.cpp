@@ -119,11 +119,15 @@ TEST(ValueModel, ComesBackFromItsBytes) {
   ValueModel m;
   m.network = cost::fresh_attention_network({row_columns(), 16, 2, 1}, 5);
   m.margin = 0.25;
+  m.algorithm_margin = 0.5;
   m.card = "what it was trained on";
+  m.judge = std::string("any bytes\n\0 of a judge", 22);
   const std::string bytes = to_bytes(m);
   const ValueModel back = model_from_bytes(bytes);
+  EXPECT_EQ(back.judge, m.judge);
   EXPECT_EQ(back.network.weights, m.network.weights);
   EXPECT_EQ(back.margin, m.margin);
+  EXPECT_EQ(back.algorithm_margin, m.algorithm_margin);
   EXPECT_EQ(back.card, m.card);
   EXPECT_EQ(to_bytes(back), bytes);
 }
@@ -150,6 +154,36 @@ TEST(ValueModel, OfTheRepositoryCanBeUsed) {
   const ValueModel m = model_from_bytes(bytes.str());
   EXPECT_EQ(m.network.sizes.columns, row_columns());
   EXPECT_GE(m.margin, 0);
+  EXPECT_FALSE(m.judge.empty());
+  EXPECT_NO_THROW(cost::load_model(m.judge, 1, 1));
+}
+
+TEST(Instant, HasAMarginOfItsOwnForOtherAlgorithms) {
+  ValueModel m;
+  m.network = cost::fresh_attention_network({row_columns(), 16, 2, 1}, 5);
+  m.margin = 0.1;
+  m.algorithm_margin = 0.4;
+  const Instant instant(ValueFunction(m, cost::plain_rows_scorer), {});
+  size_t others = 0;
+  for (const task::Task& t : small_tasks()) {
+    const Setting s(t);
+    const Found rules{s.rule, -0.5};
+    EXPECT_NEAR(instant.gain({s.rule, -0.2}, rules), 0.2, 1e-9);
+    for (const space::Program& p : s.space->first()) {
+      const auto look = look_at(*s.space, p.choices);
+      if (!look || algorithm_of(look->decisions) == algorithm_of(s.rule.decisions)) continue;
+      EXPECT_NEAR(instant.gain({*look, -0.2}, rules), -0.1, 1e-9);
+      ++others;
+    }
+  }
+  EXPECT_GT(others, 0U) << "no task has two algorithms";
+}
+
+TEST(ValueFunction, RefusesAJudgeThatIsNone) {
+  ValueModel m;
+  m.network = cost::fresh_attention_network({row_columns(), 16, 2, 1}, 5);
+  m.judge = "no saved model";
+  EXPECT_THROW(ValueFunction(m, cost::plain_rows_scorer), UserError);
 }
 
 TEST(Values, HaveTheRuleTheEndsAndNoMoreThanAsked) {

@@ -86,10 +86,10 @@ std::function<std::vector<plan::KnownProgram>(const task::Task&)> instant_progra
     std::vector<plan::KnownProgram> out;
     const auto chosen = instant->choose(t);
     if (chosen && !chosen->is_rule()) {
-      const double least = chosen->by_rule.worth + instant->value().model().margin;
       out.push_back({chosen->taken.look.program.trace, plan::From::kInstant});
       for (const value::Found& f : chosen->others) {
-        if (f.worth > least) out.push_back({f.look.program.trace, plan::From::kInstant});
+        if (instant->gain(f, chosen->by_rule) > 0)
+          out.push_back({f.look.program.trace, plan::From::kInstant});
       }
     }
     const std::lock_guard lock(known->mutex);

@@ -83,14 +83,15 @@ Json to_json(const task::Task& t, const value::Chosen& c, const std::vector<valu
           {"others", others}};
 }
 
-std::string to_text(const task::Task& t, const value::Chosen& c, double margin,
+std::string to_text(const task::Task& t, const value::Chosen& c, const value::ValueModel& model,
                     const std::vector<value::Reason>& why) {
   std::string text = fmt::format(
       "{}  {}\n{}: expected at {:.2f} of the best, what the rules write at {:.2f} (another is "
       "taken if "
-      "it is expected to be {:.0f} % faster)\n",
+      "it is expected to be {:.0f} % faster, {:.0f} % with another algorithm)\n",
       t.key, escaped(t.label), c.is_rule() ? "the rules' program" : "another than the rules'",
-      share(c.taken.worth), share(c.by_rule.worth), 100 * (std::exp(margin) - 1));
+      share(c.taken.worth), share(c.by_rule.worth), 100 * (std::exp(model.margin) - 1),
+      100 * (std::exp(model.algorithm_margin) - 1));
   text += fmt::format("  {:<10} {:<14} {:>6}  {:>4}  {:>6}  {}\n", "decision", "name", "value",
                       "then", "rule", "other values and what was expected of them");
   for (const value::Reason& r : why) text += reason_text(r);
@@ -113,7 +114,7 @@ int explain_why(const ModelOptions& options, const std::string& task, const Cons
   const value::RowMaker maker(t, chosen->by_rule.look.program);
   const auto why = value::reasons(*space, maker, instant->value(), chosen->taken.look);
   console.answer(console.json() ? tools::to_text(to_json(t, *chosen, why))
-                                : to_text(t, *chosen, instant->value().model().margin, why));
+                                : to_text(t, *chosen, instant->value().model(), why));
   return kExitOk;
 }
 

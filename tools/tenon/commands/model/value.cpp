@@ -57,6 +57,7 @@ int model_value(const ModelVerbOptions& o, const Console& console) {
                        {"programs", t.programs},
                        {"tasks", t.tasks},
                        {"margin", t.model.margin},
+                       {"algorithm_margin", t.model.algorithm_margin},
                        {"rules", t.rules},
                        {"chosen", t.chosen},
                        {"scores", scores_json(t.held_out)},
@@ -67,9 +68,10 @@ int model_value(const ModelVerbOptions& o, const Console& console) {
           : fmt::format(
                 "{} lessons of {} programs, {} tasks, {:.1f} s\n  {}\n  held-out tasks: the "
                 "rules' programs {:.3f} of the best, what it would take {:.3f} (margin "
-                "{:.2f})\n",
+                "{:.2f}, {:.2f} to another algorithm)\n",
                 grouped(t.lessons), grouped(t.programs), grouped(t.tasks), seconds,
-                scores_text(t.held_out), t.rules, t.chosen, t.model.margin));
+                scores_text(t.held_out), t.rules, t.chosen, t.model.margin,
+                t.model.algorithm_margin));
   return kExitOk;
 }
 
