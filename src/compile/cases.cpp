@@ -45,7 +45,7 @@ std::optional<std::pair<const AtSize*, const AtSize*>> nearest(const Group& grou
   return std::pair{first, second};
 }
 
-// What numbers that grow evenly from `a` to `b` are at a size; nothing if one would not be whole.
+// Numbers that grow evenly from `a` to `b` have these values at a size; nothing if one would not be whole.
 std::optional<std::vector<int64_t>> in_line(const AtSize& a, const AtSize& b, int64_t size,
                                             size_t dim) {
   const int64_t step = b.sizes[dim] - a.sizes[dim], way = size - a.sizes[dim];

@@ -192,7 +192,7 @@ void Joiner::let_write_over(const std::vector<size_t>& place) {
   }
 }
 
-// Of kernels of one place those of one form, largest sizes last but for what is a case of them.
+// Groups kernels of one place by their form; in each the largest sizes come last, behind their cases.
 Joiner::Alike Joiner::alike_at(const std::vector<size_t>& place) {
   let_write_over(place);
   std::map<std::vector<uint64_t>, std::vector<AtSize>> forms;

@@ -31,7 +31,7 @@ struct ValueModel {
 std::string to_bytes(const ValueModel& m);
 ValueModel model_from_bytes(const std::string& bytes);  // throws UserError
 
-// What a cost model's score of best time / time says as a value.
+// A cost model's score of best time / time as a value.
 double value_of_score(double score);
 cost::Subject subject_of(const task::Task& t, const space::Program& p);
 

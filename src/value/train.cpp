@@ -107,7 +107,7 @@ history::Scores scores_of(const std::vector<Judged>& judged) {
   return {one.top_k_score, five.top_k_score, one.pairwise_accuracy, std::ssize(tasks)};
 }
 
-// Of one task: the program of the rules, and what is predicted to be the best of those with its algorithm and of the others.
+// The program that the rules write for a task, and those predicted to be the best with its algorithm and with another.
 struct Choice {
   const Judged *rule = nullptr, *same = nullptr, *other = nullptr;
 };

@@ -134,7 +134,7 @@ TEST(Nvptx, VectorsAsTheirIndexIsAMultiple) {
   EXPECT_EQ(count(ptx_of(copy_gpu(16, 0, ir::kI8), "sm_86"), "ld\\.global\\.nc\\.v4"), 1U);
 }
 
-// Of a buffer of a thread's own, which is read where only the thread knows.
+// A buffer of a thread's own is read at a place that only the thread knows.
 TEST(Nvptx, WhatHasNoPlaceInRegistersIsLocalMemory) {
   const ir::Buffer in = ir::Buffer::make("in", ir::kF32, {35});
   const ir::Buffer out = ir::Buffer::make("out", ir::kF32, {32});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What two times of the same programs say of each other.
+// Two times of the same programs tell how far either can be trusted.
 #include "history/agreement.h"
 
 #include <gtest/gtest.h>

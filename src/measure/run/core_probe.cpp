@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 2500;    // one to three microseconds
 constexpr double kAbout = 1.25;  // times the best: clocks move by less, a busy neighbour takes more
-// What is remembered fades, so that a clock that stays lower is not taken for a neighbour for ever.
+// The best time fades, so that a clock that stays lower is not taken for a neighbour for ever.
 constexpr double kFading = 1.0002;
 
 }  // namespace
