@@ -12,7 +12,7 @@ namespace tenon::run {
 
 // Seconds of one call, per repetition: after a warm-up, until the median is known well or min_run_s are spent. Cold:
 // `flush` before each call. Warm: many calls of a short kernel make one repetition. Repetitions that were disturbed
-// count only where too few were not.
+// count only where all were.
 std::vector<double> repeat(const std::function<void()>& kernel, const std::function<void()>& flush,
                            const TimingRules& rules, CoreProbe& probe);
 
